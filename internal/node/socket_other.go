@@ -1,0 +1,7 @@
+//go:build !linux
+
+package node
+
+import "time"
+
+func controlUnacked(uintptr, time.Duration) {}
