@@ -1,0 +1,177 @@
+package redlock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/quorumlock/go-redlock/clock"
+	"github.com/quorumlock/go-redlock/internal/node"
+	"github.com/quorumlock/go-redlock/internal/quorum"
+)
+
+// Locker takes locks on one set of nodes. It may be used by several goroutines at once; the zero Locker answers ErrInvalid.
+// An idle Locker has no goroutine of its own.
+type Locker struct {
+	core  *core
+	terms *terms
+}
+
+// core is what the Lockers made from one another by With share.
+type core struct {
+	nodeTimeout time.Duration
+	drift       float64
+	prefix      string
+	clock       clock.Clock
+	hooks       Hooks
+	names       []string
+	group       *node.Group
+	lines       lines
+	gate        *gate
+	owned       []*redis.Client // Open's own
+}
+
+// New returns a Locker over the clients, one for each independent master. It sends nothing; a node that cannot be reached
+// now counts as a node all the same. The clients stay the caller's to close, after the Locker.
+//
+// It is ErrInvalid to give no client or more than 64, a nil one, the same client or the same address twice. (Clients of
+// redis.NewFailoverClient all show one address and are told apart as clients.) Every client gets a dial hook that bounds how
+// long sent bytes may stay unacknowledged (Linux).
+func New(nodes []*redis.Client, opts ...Option) (*Locker, error) {
+	s := defaults()
+	if err := s.apply(opts); err != nil {
+		return nil, err
+	}
+	if s.clientOptions != nil {
+		return nil, invalid("client options are for Open: the clients given to New have theirs already")
+	}
+	return newLocker(nodes, s)
+}
+
+func newLocker(nodes []*redis.Client, s settings) (*Locker, error) {
+	names, err := nameNodes(nodes)
+	if err != nil {
+		return nil, err
+	}
+	transports := make([]node.Transport, len(nodes))
+	for i, n := range nodes {
+		node.LimitUnacked(n)
+		transports[i] = node.NewTransport(n.WithTimeout(s.nodeTimeout))
+	}
+	return assemble(names, transports, s), nil
+}
+
+// assemble is the end of every construction: what is below it knows transports and no clients.
+func assemble(names []string, transports []node.Transport, s settings) *Locker {
+	return &Locker{
+		core: &core{
+			nodeTimeout: s.nodeTimeout,
+			drift:       s.drift,
+			prefix:      s.prefix,
+			clock:       s.clock,
+			hooks:       s.hooks,
+			names:       names,
+			group:       node.NewGroup(transports, s.clock, s.nodeTimeout),
+			gate:        newGate(),
+		},
+		terms: &s.terms,
+	}
+}
+
+const failoverAddr = "FailoverClient" // what every client of redis.NewFailoverClient shows as its address
+
+func nameNodes(nodes []*redis.Client) ([]string, error) {
+	if len(nodes) == 0 || len(nodes) > quorum.MaxNodes {
+		return nil, invalid("%d nodes are not from 1 to %d", len(nodes), quorum.MaxNodes)
+	}
+	names := make([]string, len(nodes))
+	clients := make(map[*redis.Client]int, len(nodes))
+	addrs := make(map[string]int, len(nodes))
+	for i, n := range nodes {
+		if n == nil {
+			return nil, invalid("node %d is nil", i)
+		}
+		if j, twice := clients[n]; twice {
+			return nil, invalid("nodes %d and %d are the same client", j, i)
+		}
+		clients[n] = i
+		names[i] = n.Options().Addr
+		if names[i] == failoverAddr {
+			continue
+		}
+		if j, twice := addrs[names[i]]; twice {
+			return nil, invalid("nodes %d and %d have the same address %s", j, i, names[i])
+		}
+		addrs[names[i]] = i
+	}
+	return names, nil
+}
+
+// With returns a Locker on the same nodes and lanes with other defaults. A bad option shows itself at the first call. Close
+// closes both.
+func (l *Locker) With(opts ...LockOption) *Locker {
+	if l == nil || l.core == nil {
+		return l
+	}
+	t, err := l.terms.with(opts, l.core)
+	if err != nil {
+		t = &terms{bad: err}
+	}
+	return &Locker{core: l.core, terms: t}
+}
+
+// ready returns the core, or ErrInvalid, or ErrClosed.
+func (l *Locker) ready(ctx context.Context) (*core, error) {
+	switch {
+	case l == nil || l.core == nil:
+		return nil, invalid("the Locker was not made by New or Open")
+	case ctx == nil:
+		return nil, invalid("context is nil")
+	case l.terms.bad != nil:
+		return nil, l.terms.bad
+	}
+	if l.core.gate.isShut() {
+		return nil, ErrClosed
+	}
+	return l.core, nil
+}
+
+// Close ends every wait in Lock with ErrClosed and takes no new lock. Then it waits until what is owed to the nodes (keys
+// that may be there still, or may yet come) is paid, at most until ctx ends or one TTL has passed, and closes the clients
+// that Open made. It returns nil if everything is paid, ctx's cause if ctx ended first, and ErrClosed if a TTL passed and a node
+// still did not answer; the rest is forgotten then and ends with its TTL. A second Close waits likewise.
+//
+// A lock that is held keeps its key: Unlock it first. Unlock works after Close too, while the clients live.
+func (l *Locker) Close(ctx context.Context) error {
+	switch {
+	case l == nil || l.core == nil:
+		return invalid("the Locker was not made by New or Open")
+	case ctx == nil:
+		return invalid("context is nil")
+	}
+	c := l.core
+	c.gate.close()
+	err := c.group.Close(ctx)
+	if errors.Is(err, node.ErrClosed) {
+		err = fmt.Errorf("%w: a node that does not answer may keep keys until their TTL", ErrClosed)
+	}
+	for _, client := range c.owned {
+		_ = client.Close() // it may be closed already, by an earlier Close
+	}
+	return err
+}
+
+// String names the nodes.
+func (l *Locker) String() string {
+	if l == nil || l.core == nil {
+		return "redlock.Locker{}"
+	}
+	return "redlock.Locker{nodes: " + strconv.Itoa(len(l.core.names)) + ", prefix: " + strconv.Quote(l.core.prefix) + "}"
+}
+
+// Format prints String for every verb, so that no client and no password behind it is ever printed.
+func (l *Locker) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte(l.String())) }

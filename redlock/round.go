@@ -1,0 +1,236 @@
+package redlock
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/quorumlock/go-redlock/internal/node"
+	"github.com/quorumlock/go-redlock/internal/quorum"
+)
+
+// round is one attempt: a token's SET on every node, and the votes on it. The caller's goroutine waits on it while the
+// lanes' goroutines record; whatever comes after the verdict is recorded too, since a late grant widens the majority and a
+// late refusal decides the class.
+type round struct {
+	core  *core
+	terms *terms
+	key   string // as the caller knows it
+	wire  string // as the nodes know it
+	token string
+	bid   node.Attempt
+	sent  time.Duration // before the first byte left
+
+	changed chan struct{} // buffered: the caller looks again
+
+	mu     sync.Mutex // protects what follows
+	tally  quorum.Tally
+	voters uint64  // the nodes that granted within the node timeout, or to the majority that won
+	causes []error // by node, of votes that are missing; nil while there are none
+	timeUp bool    // the node timeout is over: no vote is waited for any more
+	outran bool    // won, but the validity ran out before the caller could have it
+}
+
+// begin asks every node.
+func (c *core) begin(call *call) *round {
+	t := call.terms
+	r := &round{
+		core: c, terms: t, key: call.key, wire: call.wire, token: newToken(),
+		changed: make(chan struct{}, 1),
+		tally:   quorum.NewTally(len(c.names)),
+	}
+	r.bid = node.Attempt{Key: r.wire, Token: r.token, TTL: t.ttl, TTLMillis: t.ttlMillis, Voter: r}
+	r.sent = c.clock.Now()
+	c.group.Ask(&r.bid, r.sent, r.sent+c.nodeTimeout)
+	return r
+}
+
+// validity is how long a lock of this round may be trusted at a time of the clock.
+func (r *round) validity(at time.Duration) time.Duration {
+	return quorum.Validity(r.terms.ttl, at-r.sent, r.terms.drift)
+}
+
+// Voted records a node's vote; the lanes call it.
+func (r *round) Voted(i int, v quorum.Vote, at time.Duration, cause error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if v == quorum.Granted {
+		if r.validity(at) == 0 {
+			r.tally.Expire()
+		}
+		if at-r.sent <= r.core.nodeTimeout {
+			r.voters |= 1 << i
+		}
+	}
+	before := r.tally.Verdict()
+	if r.tally.Record(i, v) && cause != nil {
+		r.blame(i, cause)
+	}
+	verdict := r.tally.Verdict()
+	if verdict == quorum.Won && before == quorum.VerdictOpen {
+		r.keepWinners()
+	}
+	if verdict != quorum.VerdictOpen {
+		r.notify()
+	}
+}
+
+// keepWinners makes voters of all whose grants won the round: where the timer of the node timeout is late, some may have
+// come after it. The mutex is held.
+func (r *round) keepWinners() {
+	for i := range r.tally.N() {
+		if r.tally.Vote(i) == quorum.Granted {
+			r.voters |= 1 << i
+		}
+	}
+}
+
+func (r *round) votersNow() uint64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.voters
+}
+
+func (r *round) blame(i int, cause error) {
+	if r.causes == nil {
+		r.causes = make([]error, r.tally.N())
+	}
+	r.causes[i] = cause
+}
+
+func (r *round) notify() {
+	select {
+	case r.changed <- struct{}{}:
+	default: // the caller has not looked yet at what was told before
+	}
+}
+
+// endTime ends the waiting for votes.
+func (r *round) endTime() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.timeUp = true
+	r.tally.Expire()
+	r.notify()
+}
+
+// overtime tells whether the node timeout is over.
+func (r *round) overtime() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.timeUp
+}
+
+// settle counts the votes of a lost round that did not come within the node timeout as missing.
+func (r *round) settle() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for i := range r.tally.N() {
+		if r.timeUp && r.tally.Record(i, quorum.Unknown) {
+			r.blame(i, errNodeTimeout)
+		}
+	}
+}
+
+// decided tells whether the round need not be waited for: it has a verdict, and, for the patient, a lost one its class.
+func (r *round) decided(patient bool) (quorum.Verdict, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	v := r.tally.Verdict()
+	if v == quorum.Lost && patient {
+		return v, r.tally.Class() != quorum.ClassOpen || r.timeUp
+	}
+	return v, v != quorum.VerdictOpen
+}
+
+// await waits for the verdict, or for its class too, until ctx ends or the Locker is closed.
+func (r *round) await(ctx context.Context, patient bool) (quorum.Verdict, error) {
+	for {
+		if v, done := r.decided(patient); done {
+			return v, nil
+		}
+		select {
+		case <-r.changed:
+		case <-ctx.Done():
+			return r.verdict(), ctx.Err()
+		case <-r.core.gate.shut:
+			return r.verdict(), ErrClosed
+		}
+	}
+}
+
+func (r *round) verdict() quorum.Verdict {
+	v, _ := r.decided(false)
+	return v
+}
+
+// win makes the handle of a won round, unless its validity ran out since the majority was counted.
+func (r *round) win() (*Lock, error) {
+	if r.validity(r.core.clock.Now()) > 0 {
+		k := &Lock{}
+		k.won.Store(r)
+		return k, nil
+	}
+	r.mu.Lock()
+	r.outran = true
+	r.mu.Unlock()
+	r.giveUp(true)
+	return nil, errLostRound
+}
+
+// giveUp undoes the round on every node, detached from any context. Where the class is still waited for, SETs that have not
+// left yet still do, ahead of their release: a node that was never asked could not say "taken".
+func (r *round) giveUp(withdraw bool) {
+	now := r.core.clock.Now()
+	r.core.group.Release(&r.bid, nil, withdraw, now, now+2*r.core.nodeTimeout)
+}
+
+// failure is the round as the caller's error. Votes that came since its verdict count in it.
+func (r *round) failure(op string) *QuorumError {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	e := r.core.newError(op, r.key)
+	e.Granted, e.Refused = r.tally.Granted(), r.tally.Refused()
+	e.Unknown, e.Unsent = r.tally.Unknown(), r.tally.Unsent()
+	switch class := r.tally.Class(); {
+	case class == quorum.Taken:
+		e.classes = append(e.classes, ErrTaken)
+	case class == quorum.NoQuorum:
+		e.classes = append(e.classes, ErrNoQuorum)
+	case class == quorum.TooSlow || r.outran:
+		e.classes = append(e.classes, ErrTooSlow)
+	}
+	e.classes = append(e.classes, ErrNotAcquired)
+	e.Errs = r.core.nodeErrors(r.causes, r.token)
+	return e
+}
+
+func (c *core) newError(op, key string) *QuorumError {
+	return &QuorumError{Op: op, Key: key, Nodes: len(c.names), Quorum: quorum.Size(len(c.names))}
+}
+
+func (c *core) nodeErrors(causes []error, token string) []*NodeError {
+	var out []*NodeError
+	for i, err := range causes {
+		if err != nil {
+			out = append(out, &NodeError{Index: i, Name: c.names[i], Err: clean(err, token)})
+		}
+	}
+	return out
+}
+
+// barred tells whether a majority refuses our credentials or rights: asking again will not mend that.
+func (e *QuorumError) barred() bool {
+	n := 0
+	for _, err := range e.Errs {
+		for _, prefix := range [...]string{"NOAUTH", "WRONGPASS", "NOPERM"} {
+			if redis.HasErrorPrefix(err.Err, prefix) {
+				n++
+				break
+			}
+		}
+	}
+	return n >= e.Quorum
+}
