@@ -1,0 +1,48 @@
+// Package contender puts the locks that are compared behind one small interface:
+// a raw SET NX PX on one node, redsync, and this library.
+package contender
+
+import (
+	"context"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// Names of the contenders in keys, tables and JSON.
+const (
+	RawName             = "raw"
+	FanName             = "raw, all nodes at once"
+	RedsyncName         = "redsync"
+	RedsyncTimeoutsName = "redsync, timeouts honoured"
+	LibraryName         = "redlock"
+)
+
+// ttl is long enough that no lock of a measurement runs out while it is held, and
+// odd enough in milliseconds that go-redis says PX where it would shorten to EX.
+const ttl = 9999 * time.Millisecond
+
+// Contender is one lock under test. Acquire may be called from several goroutines.
+type Contender interface {
+	Name() string
+	// Acquire takes key, on the path that a user of the contender would take by default.
+	Acquire(ctx context.Context, key string) (Held, error)
+	// Close ends the contender's connections. What is still held runs out by its TTL.
+	Close() error
+}
+
+// Held is a lock that is held. An interface and not a function: a method value
+// would cost every contender an allocation that its users do not pay.
+type Held interface {
+	Unlock(ctx context.Context) error
+}
+
+func closeAll(clients []*redis.Client) error {
+	var first error
+	for _, c := range clients {
+		if err := c.Close(); err != nil && first == nil {
+			first = err
+		}
+	}
+	return first
+}
