@@ -1,0 +1,95 @@
+# `make` alone lists what there is.
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+# Which masters tests and the demo use: containers, processes or embedded. Unset: the best there are.
+export CLUSTER
+
+N         ?= 10
+FUZZTIME  ?= 30s
+TESTFLAGS ?=
+MODULE    := github.com/quorumlock/go-redlock
+MODULES   := . bench tools
+MEASURED  := redlock internal/node internal/quorum clock
+SYSTEMS   := linux/386 darwin/arm64 windows/amd64
+
+include scripts/cluster.mk
+
+.PHONY: help
+help: ## list the targets
+	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: demo
+demo: bin/redlock ## five masters, one lock, and what is left of it as they die (CLUSTER=containers, processes)
+	@bin/redlock demo
+
+.PHONY: test
+test: bin/runtests ## everything, with the race detector, on the best masters there are
+	@# Compiled on all cores, run one package after the other: bounds in milliseconds are held, and a core is theirs.
+	@for dir in $(MODULES); do go -C $$dir list -race -export -test -deps ./... >/dev/null || exit 1; done
+	@bin/runtests $(MODULES:%=-C %) -- -race -count=1 -p 1 -timeout 20m $(TESTFLAGS) ./...
+
+.PHONY: flake
+flake: bin/runtests ## N=10: the root's tests so many times; a failure or a skip fails
+	@bin/runtests -runs $(N) -strict -- -race -count=1 -timeout 20m $(TESTFLAGS) .
+
+.PHONY: lint
+lint: bin/golangci-lint ## the linters of .golangci.yml, in every module
+	@for dir in $(MODULES); do \
+		(cd $$dir && $(CURDIR)/bin/golangci-lint run --config $(CURDIR)/.golangci.yml ./...) || exit 1; \
+	done
+
+.PHONY: fmt
+fmt: bin/golangci-lint ## rewrite the sources as the linters want them
+	@for dir in $(MODULES); do \
+		(cd $$dir && $(CURDIR)/bin/golangci-lint fmt --config $(CURDIR)/.golangci.yml ./...) || exit 1; \
+	done
+
+.PHONY: cover
+cover: bin/covergate ## fails where the packages' own tests reach less than 90 % of the statements of one
+	@mkdir -p .cache
+	@go test -count=1 -covermode=atomic -coverprofile=.cache/cover.out \
+		-coverpkg=$(subst $() ,$(comma),$(MEASURED:%=./%)) $(MEASURED:%=./%)
+	@bin/covergate -min 90 .cache/cover.out $(MEASURED:%=$(MODULE)/%)
+
+.PHONY: bench
+bench: ## side by side with its peers on five redis-server processes
+	@go -C bench run .
+
+.PHONY: fuzz
+fuzz: ## every fuzz target for FUZZTIME=30s
+	@found=0; for pkg in $$(go list ./...); do \
+		for target in $$(go test -list '^Fuzz' $$pkg | grep '^Fuzz' || true); do \
+			found=1; go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$pkg || exit 1; \
+		done; \
+	done; \
+	((found)) || { echo 'no fuzz target' >&2; exit 1; }
+
+.PHONY: tidy-check
+tidy-check: ## go.mod and go.sum of every module are as go mod tidy leaves them
+	@for dir in $(MODULES); do go -C $$dir mod tidy -diff || exit 1; done
+
+.PHONY: cross
+cross: ## build and vet for the other systems
+	@for system in $(SYSTEMS); do \
+		echo $$system; \
+		export GOOS=$${system%/*} GOARCH=$${system#*/} CGO_ENABLED=0; \
+		{ go build ./... && go vet ./... && go -C bench vet ./... && go -C tools vet ./covergate ./runtests; } || exit 1; \
+	done
+
+.PHONY: verify
+verify: lint tidy-check cross test cover ## all that must hold before a change is merged
+
+# go build is always asked: it knows better than make whether anything is to be done.
+.PHONY: bin/redlock bin/runtests bin/covergate bin/golangci-lint
+bin/redlock:
+	@go build -o $@ ./cmd/redlock
+
+bin/runtests bin/covergate:
+	@go -C tools build -o ../$@ ./$(@F)
+
+bin/golangci-lint:
+	@go -C tools build -o ../$@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+
+comma := ,
