@@ -139,6 +139,30 @@ func TestTryLockReturnsAtItsContextsDeadline(t *testing.T) {
 	}
 }
 
+// A round may be lost long before it is known why: the caller's context bounds that wait, too, and so does Close.
+func TestTheWaitForTheClassEndsWithTheContextOrClose(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(t *testing.T) {
+		c := newCluster(t, 5)
+		c.arrange([]condition{isTaken, isTaken, refusesConnection, hangs, hangs}, "k")
+		require.Equal(t, 30*time.Millisecond, took(func() {
+			_, err := c.TryLock(after(t, 30*time.Millisecond), "k")
+			require.ErrorIs(t, err, context.DeadlineExceeded)
+			require.NotErrorIs(t, err, ErrTaken)
+			require.NotErrorIs(t, err, ErrNoQuorum)
+		}))
+	})
+	bubble(t, func(t *testing.T) {
+		c := newCluster(t, 5)
+		c.arrange([]condition{isTaken, isTaken, refusesConnection, hangs, hangs}, "k")
+		time.AfterFunc(30*time.Millisecond, func() { _ = c.Close(t.Context()) })
+		require.Equal(t, 30*time.Millisecond, took(func() {
+			_, err := c.TryLock(t.Context(), "k")
+			require.ErrorIs(t, err, ErrClosed)
+		}))
+	})
+}
+
 // The second caller finds nodes that are known to owe an answer. It is bounded all the same, and so are a thousand more.
 func TestCallsOnNodesThatAreKnownToHangAreBounded(t *testing.T) {
 	t.Parallel()
