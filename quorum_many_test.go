@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/quorumlock/go-redlock/internal/testcluster"
 	"github.com/quorumlock/go-redlock/redlock"
 )
 
@@ -19,7 +20,11 @@ func TestAHundredThousandLocksAreHeldAtOnce(t *testing.T) {
 	tr := begin(t)
 	l := tr.openAt(tr.urls(true), redlock.WithTTL(30*time.Minute))
 	tr.warm(l)
-	const locks, callers = 100_000, 250
+	const callers = 100
+	locks := 100_000
+	if tr.Backend == testcluster.Embedded {
+		locks /= 10 // these share our processors and interpret every script
+	}
 	held := make([]*redlock.Lock, locks)
 	var g errgroup.Group
 	for caller := range callers {
@@ -41,7 +46,7 @@ func TestAHundredThousandLocksAreHeldAtOnce(t *testing.T) {
 		require.True(t, until(10*time.Second, func() bool {
 			n, err := look.DBSize(t.Context()).Result()
 			require.NoError(t, err)
-			return n >= locks
+			return n >= int64(locks)
 		}))
 	}
 	for caller := range callers {

@@ -91,9 +91,10 @@ func TestLockOfAKilledProcessIsHadWhenItsTTLIsOver(t *testing.T) {
 	require.Error(t, holder.end())
 	_, err := l.TryLock(t.Context(), "k")
 	require.ErrorIs(t, err, redlock.ErrTaken)
-	left := tr.longest("k")
+	// The SETs to the last nodes may have died with the process; what the attempt above got there is being undone.
+	var left time.Duration
+	require.Eventually(t, func() bool { left = tr.longest("k"); return left <= holderTTL }, generous, time.Millisecond)
 	require.Positive(t, left)
-	require.LessOrEqual(t, left, holderTTL)
 	mustBeInTime(t, left+100*time.Millisecond, func() { // the longest pause between two attempts
 		lock, err := l.Lock(endsIn(t, time.Minute), "k")
 		require.NoError(t, err)

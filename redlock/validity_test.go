@@ -35,6 +35,28 @@ func TestValidityCountsFromBeforeTheFirstByte(t *testing.T) {
 	})
 }
 
+// ticking is a clock on which every reading takes time.
+type ticking struct {
+	clock.Clock
+	reads *atomic.Int64
+}
+
+func (c ticking) Now() time.Duration { return time.Duration(c.reads.Add(1)) * time.Millisecond }
+
+// Time passes while the nodes are being asked, too. What counts is the reading before all that.
+func TestValidityCountsFromBeforeTheNodesWereAsked(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(t *testing.T) {
+		reads := new(atomic.Int64)
+		c := newCluster(t, 5, WithClock(ticking{clock.Monotonic(), reads}))
+		before := reads.Load()
+		lock := c.mustTryLock(t, "k")
+		synctest.Wait()
+		after := reads.Load() + 1 // the one that comes now
+		require.Equal(t, ttl-drift-time.Duration(after-before-1)*time.Millisecond, lock.Remaining())
+	})
+}
+
 // A SET may wait in its lane for the reply to what was sent before: the time counts although no byte has left.
 func TestValidityCountsTheTimeInTheQueue(t *testing.T) {
 	t.Parallel()
@@ -67,6 +89,7 @@ func TestValidityCountsFromTheAttemptThatWon(t *testing.T) {
 		lock, err := c.Lock(t.Context(), "k")
 		require.NoError(t, err)
 		require.Equal(t, time.Second-12*time.Millisecond, lock.Remaining())
+		synctest.Wait() // for this node too: it may be the last of the five to be asked
 		sets := c.masters[0].requests("set")
 		require.Greater(t, len(sets), 10)
 		require.Equal(t, time.Now(), sets[len(sets)-1].at)

@@ -31,7 +31,7 @@ func (g *Group) awaitRest(ctx context.Context) error {
 		limit = max(limit, needs) // what was there counts: a lane may be busy for a moment longer than it owes anything
 		left := limit - (g.clock.Now() - start)
 		if left <= 0 {
-			return ErrClosed
+			return g.unheard()
 		}
 		enough := make(chan struct{})
 		stop := g.clock.AfterFunc(left, func() { close(enough) })
@@ -44,6 +44,20 @@ func (g *Group) awaitRest(ctx context.Context) error {
 		}
 		stop()
 	}
+}
+
+// unheard is ErrClosed if a node has not answered what it owes us. One that did, a moment after Close began, has its last
+// repeat a moment after the TTL: nothing that was sent before can be alive then, so nothing is left to wait for.
+func (g *Group) unheard() error {
+	for _, l := range g.lanes {
+		l.mu.Lock()
+		silent := l.running && !l.pinging || l.queue.len > 0 || l.debts.unheard()
+		l.mu.Unlock()
+		if silent {
+			return ErrClosed
+		}
+	}
+	return nil
 }
 
 // busy is a lane that is not at rest, or nil, and how long Close may wait: one TTL of what is there, or may get there, and

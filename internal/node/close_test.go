@@ -120,7 +120,7 @@ func TestCloseWaitsOneTTLForWhatBecomesADebtMeanwhile(t *testing.T) {
 			c.requireOpen()
 			r.expect(0, "release k 1").end(nil, absent)
 		}
-		c.requireReturn(ttl, ErrClosed) // which is before the schedule's end
+		c.requireReturn(ttl, nil) // before the schedule's end, but the node answered, seven times
 	})
 }
 
@@ -160,6 +160,16 @@ func TestAProbeHoldsUpNoClose(t *testing.T) {
 		r.startClose(t.Context()).requireReturn(at, nil)
 		probe.end(errTimeout, silent)
 		r.quietFor(0, time.Hour)
+	})
+	bubble(t, 1, func(t *testing.T, r *rig) {
+		at := r.makeSuspect(0)
+		b := r.bid("k", "1", ttl)
+		r.askFor(b, 5*ms)
+		c := r.startClose(t.Context())
+		probe := r.expectAt(0, at, "ping") // and what waited is too late
+		c.requireReturn(at, nil)
+		probe.end(nil, pong)
+		b.requireVote(0, quorum.Unsent, ErrLate)
 	})
 	bubble(t, 1, func(t *testing.T, r *rig) {
 		at := r.makeSuspect(0)
@@ -214,5 +224,20 @@ func TestCloseWaitsForALaneThatIsStillTelling(t *testing.T) {
 		synctest.Wait()
 		second.end(nil, deleted) // its rest makes Close look again, at a lane that owes nothing any more
 		c.requireReturn(3*nodeTimeout+5*ms, nil)
+	})
+}
+
+func TestADebtThatIsAnsweredAfterCloseBeganDoesNotMakeItFail(t *testing.T) {
+	t.Parallel()
+	bubble(t, 1, func(t *testing.T, r *rig) {
+		r.doubtful("a", "1", 10*time.Second).release()
+		first := r.expect(0, "release a 1")
+		c := r.startClose(t.Context())
+		r.wait(5 * ms)
+		first.end(nil, absent) // so the last repeat is due 5 ms after Close may wait no longer
+		for _, at := range []time.Duration{55, 205, 1005, 3505, 6005, 8505} {
+			r.expectAt(0, at*ms, "release a 1").end(nil, absent)
+		}
+		c.requireReturn(10*time.Second, nil)
 	})
 }

@@ -102,6 +102,18 @@ func (d *debts) longest() (ttl time.Duration) {
 	return ttl
 }
 
+// unheard tells whether the node has not answered to one of them yet.
+func (d *debts) unheard() bool {
+	for _, e := range d.byKey {
+		for ; e != nil; e = e.next {
+			if e.since == never {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // clear forgets all debts.
 func (d *debts) clear() {
 	for _, e := range d.byKey {
