@@ -55,7 +55,7 @@ cover: bin/covergate ## fails where the packages' own tests reach less than 90 %
 
 .PHONY: bench
 bench: ## side by side with its peers on five redis-server processes
-	@go -C bench run .
+	@go -C bench run . -json run.json -markdown ../docs/benchmarks.md
 
 .PHONY: fuzz
 fuzz: ## every fuzz target for FUZZTIME=30s
