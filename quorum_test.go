@@ -190,10 +190,10 @@ func unlockAgain(t *testing.T, lock *redlock.Lock) error {
 func TestCancelledCallerGetsItsErrorAndLeavesNothing(t *testing.T) {
 	t.Parallel()
 	tr := begin(t)
-	l := tr.open()
+	l := tr.open(redlock.WithNodeTimeout(2*generous))
 	tr.warm(l)
 	for _, n := range tr.Nodes {
-		n.Proxy().Delay(0, 150*time.Millisecond)
+		n.Proxy().Delay(0, generous) // so that no answer can be there when the context ends
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
 	why := errors.New("the request is over")
@@ -204,6 +204,6 @@ func TestCancelledCallerGetsItsErrorAndLeavesNothing(t *testing.T) {
 		require.ErrorIs(t, err, why)
 		require.ErrorIs(t, err, redlock.ErrNotAcquired)
 	})
-	require.True(t, until(2*time.Second, func() bool { return tr.sent("evalsha")+tr.sent("eval") >= 10 }), "undone on five nodes")
+	require.True(t, until(3*generous, func() bool { return tr.sent("evalsha")+tr.sent("eval") >= 10 }), "undone on five nodes")
 	tr.gone("k")
 }

@@ -26,7 +26,7 @@
 //
 // A debt is a claim that was given up and not yet released for good: the node did not answer the release, or a SET of the
 // token there has an unknown fate and may still be applied. It is repeated when the node answers again, on the schedule of
-// [debt.settle], and it is never dropped while the Group lives.
+// [debt.settle], and it is never dropped while the Group and the node's client live.
 //
 // # A suspect
 //

@@ -13,7 +13,8 @@ type Transport interface {
 	// Exec puts the commands on the wire in their order, on one connection, each at most once, and returns when every one
 	// of them is answered or never will be. Each command enters with [Command.Answered] false. The transport asks for
 	// Args when, and only when, bytes of the command may leave; it records the answer with SetVal and SetErr. What it
-	// returns is the cause for the commands it left without an answer. It must not panic.
+	// returns is the cause for the commands it left without an answer; redis.ErrClosed means that nothing can be sent ever
+	// again. It must not panic.
 	Exec(batch []*Command) error
 }
 
