@@ -190,7 +190,7 @@ func unlockAgain(t *testing.T, lock *redlock.Lock) error {
 func TestCancelledCallerGetsItsErrorAndLeavesNothing(t *testing.T) {
 	t.Parallel()
 	tr := begin(t)
-	l := tr.open(redlock.WithNodeTimeout(2*generous))
+	l := tr.open(redlock.WithNodeTimeout(2 * generous))
 	tr.warm(l)
 	for _, n := range tr.Nodes {
 		n.Proxy().Delay(0, generous/2) // so that no answer can be there when the context ends
