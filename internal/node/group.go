@@ -118,10 +118,8 @@ func (n *lane) release(o *op, withdraw bool, now time.Duration) (withdrawn, sett
 		o.answer = quorum.Clear
 		return true, true
 	}
+	// A debt made here needs no alarm: a lane that is suspect or full has one, or its goroutine, already.
 	n.settleRelease(o, err, now)
-	if !n.running {
-		n.rest(now)
-	}
 	return withdrawn, true
 }
 

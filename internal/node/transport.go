@@ -28,20 +28,17 @@ type Command struct {
 	redis.Cmd
 	args  []any
 	asked bool
-	deaf  bool // whoever asks for the arguments does not send them
 }
 
 func (c *Command) reset(args []any) {
-	c.args, c.asked, c.deaf = args, false, false
+	c.args, c.asked = args, false
 	c.SetVal(nil)
 	c.SetErr(errUnanswered)
 }
 
 // Args returns what goes on the wire, and notes that it may have gone: the client asks for it while it serialises.
 func (c *Command) Args() []any {
-	if !c.deaf {
-		c.asked = true
-	}
+	c.asked = true
 	return c.args
 }
 
@@ -86,10 +83,9 @@ type pipeline struct {
 	cmds []redis.Cmder
 }
 
-// NewTransport returns the Transport over a client, which must be a clone that nobody else uses (it gets a hook), and whose
-// timeouts should be the node timeout.
+// NewTransport returns the Transport over a client, which should be a clone made by WithTimeout, with the node timeout: such
+// a clone has none of the user's hooks, which might ask for arguments without sending them.
 func NewTransport(client *redis.Client) Transport {
-	client.AddHook(innermost{})
 	return &pipeline{pipe: client.Pipeline()}
 }
 
@@ -105,7 +101,6 @@ func (p *pipeline) Exec(batch []*Command) (err error) {
 	}()
 	p.cmds = p.cmds[:0]
 	for _, c := range batch {
-		c.deaf = true
 		p.cmds = append(p.cmds, c)
 	}
 	// The callers' contexts cannot serve here: the batch has many callers. The client's own timeouts bound it.
@@ -115,31 +110,4 @@ func (p *pipeline) Exec(batch []*Command) (err error) {
 	clear(p.cmds)
 	_, err = p.pipe.Exec(ctx)
 	return err
-}
-
-// innermost is the hook that the client calls last before it sends: what asks for arguments outside of it is a hook of the
-// user's, a tracer say, and no sign that anything may have left.
-type innermost struct{}
-
-// DialHook changes nothing.
-func (innermost) DialHook(next redis.DialHook) redis.DialHook { return next }
-
-// ProcessHook changes nothing.
-func (innermost) ProcessHook(next redis.ProcessHook) redis.ProcessHook { return next }
-
-// ProcessPipelineHook lets the commands note who asks for their arguments while the client sends them.
-func (innermost) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return func(ctx context.Context, cmds []redis.Cmder) error {
-		deafen(cmds, false)
-		defer deafen(cmds, true)
-		return next(ctx, cmds)
-	}
-}
-
-func deafen(cmds []redis.Cmder, deaf bool) {
-	for _, cmd := range cmds {
-		if c, ok := cmd.(*Command); ok {
-			c.deaf = deaf
-		}
-	}
 }
