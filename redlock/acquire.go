@@ -111,8 +111,7 @@ func (c *call) contend(ctx context.Context, last bool) (*Lock, *round, error) {
 	}
 	defer c.core.gate.leave()
 	r := c.core.begin(c)
-	stop := c.core.clock.AfterFunc(c.core.nodeTimeout, r.endTime)
-	defer stop()
+	defer c.core.votesDue.remove(&r.due)
 	verdict, err := r.await(ctx, false)
 	switch {
 	case verdict == quorum.Won:

@@ -30,6 +30,8 @@ type core struct {
 	hooks       Hooks
 	names       []string
 	group       *node.Group
+	votesDue    deadlines // of rounds: the node timeout
+	answersDue  deadlines // of releases: twice that
 	lines       lines
 	gate        *gate
 	owned       []*redis.Client // Open's own
@@ -76,6 +78,8 @@ func assemble(names []string, transports []node.Transport, s settings) *Locker {
 			hooks:       s.hooks,
 			names:       names,
 			group:       node.NewGroup(transports, s.clock, s.nodeTimeout),
+			votesDue:    deadlines{clock: s.clock, wait: s.nodeTimeout},
+			answersDue:  deadlines{clock: s.clock, wait: 2 * s.nodeTimeout},
 			gate:        newGate(),
 		},
 		terms: &s.terms,
@@ -131,8 +135,6 @@ func (l *Locker) ready(ctx context.Context) (*core, error) {
 		return nil, invalid("the Locker was not made by New or Open")
 	case ctx == nil:
 		return nil, invalid("context is nil")
-	case l.terms.bad != nil:
-		return nil, l.terms.bad
 	}
 	if l.core.gate.isShut() {
 		return nil, ErrClosed

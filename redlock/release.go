@@ -14,6 +14,7 @@ func isLost(err error) bool { return errors.Is(err, ErrLost) }
 // release is one Unlock: the release of a token on every node, and the answers.
 type release struct {
 	round *round
+	due   deadline
 
 	mu     sync.Mutex // protects what follows; never held while the round's is asked for
 	tally  quorum.Release
@@ -30,11 +31,10 @@ func (k *Lock) release(now time.Duration) error {
 	r := k.round()
 	c := r.core
 	rel := &release{round: r, tally: quorum.NewRelease(len(c.names))}
-	limit := 2 * c.nodeTimeout
-	stop := c.clock.AfterFunc(limit, rel.endTime)
-	c.group.Release(&r.bid, rel, true, now, now+limit)
+	c.answersDue.add(&rel.due, now, rel)
+	c.group.Release(&r.bid, rel, true, now, now+c.answersDue.wait)
 	outcome := rel.await()
-	stop()
+	c.answersDue.remove(&rel.due)
 	if outcome != quorum.NotReleased {
 		c.lines.hint(r.wire)
 	}

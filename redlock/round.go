@@ -22,6 +22,7 @@ type round struct {
 	token string
 	bid   node.Attempt
 	sent  time.Duration // before the first byte left
+	due   deadline      // the node timeout
 
 	changed chan struct{} // buffered: the caller looks again
 
@@ -33,7 +34,7 @@ type round struct {
 	outran bool    // won, but the validity ran out before the caller could have it
 }
 
-// begin asks every node.
+// begin asks every node. Whoever calls it removes the deadline once no vote is waited for.
 func (c *core) begin(call *call) *round {
 	t := call.terms
 	r := &round{
@@ -43,6 +44,7 @@ func (c *core) begin(call *call) *round {
 	}
 	r.bid = node.Attempt{Key: r.wire, Token: r.token, TTL: t.ttl, TTLMillis: t.ttlMillis, Voter: r}
 	r.sent = c.clock.Now()
+	c.votesDue.add(&r.due, r.sent, r)
 	c.group.Ask(&r.bid, r.sent, r.sent+c.nodeTimeout)
 	return r
 }
