@@ -122,6 +122,34 @@ func TestACallerThatIsCancelledInTheLineLeavesNoGap(t *testing.T) {
 	}
 }
 
+// Nobody here will say that the key is free: who comes to the head of the line has to ask for itself.
+func TestTheNextInLineAsksTheNodesWhenTheHeadHasLeft(t *testing.T) {
+	t.Parallel()
+	leave := map[string]func(t *testing.T, c *cluster){
+		"cancelled": func(t *testing.T, c *cluster) {
+			t.Helper()
+			_, err := c.Lock(after(t, 300*time.Millisecond), "k")
+			check(t, err, context.DeadlineExceeded)
+		},
+		"served, and never gives it back": func(t *testing.T, c *cluster) {
+			t.Helper()
+			_, err := c.Lock(t.Context(), "k", WithTTL(time.Second))
+			check(t, err, nil)
+		},
+	}
+	for name, head := range leave {
+		bubble(t, func(t *testing.T) {
+			c := held(t, time.Second)
+			go head(t, c)
+			synctest.Wait()
+			require.LessOrEqual(t, took(func() {
+				_, err := c.Lock(after(t, time.Minute), "k")
+				require.NoError(t, err, name)
+			}), 2300*time.Millisecond, name)
+		})
+	}
+}
+
 func TestACallerWhoseContextEndsInTheLineWasNeverAsked(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(t *testing.T) {

@@ -149,6 +149,7 @@ func TestWhatAServerSaysStaysItsErrorWhenATokenIsCutOut(t *testing.T) {
 	require.True(t, redis.HasErrorPrefix(err, "NOPERM"))
 	_, ok := errors.AsType[redis.Error](err)
 	require.True(t, ok)
+	require.EqualError(t, clean(reply("ERR unknown command 'set', with args beginning with: 'k' '"+token[:4]), token), "ERR unknown command 'set'")
 	untouched := reply("NOPERM no")
 	require.Equal(t, untouched, clean(untouched, token))
 }

@@ -138,6 +138,6 @@ func TestUndoWakesNoWaiter(t *testing.T) {
 		_, err := c.TryLock(t.Context(), "k")
 		require.ErrorIs(t, err, ErrTaken)
 		require.Equal(t, 2*time.Second, <-elapsed)
-		require.Len(t, c.masters[0].requests("set"), 4, "three attempts of Lock and one of TryLock")
+		require.Len(t, c.attempts(), 4, "three attempts of Lock and one of TryLock")
 	})
 }

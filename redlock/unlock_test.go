@@ -177,6 +177,21 @@ func TestUnlockGoesBehindTheStragglersOfItsOwnAcquisition(t *testing.T) {
 	})
 }
 
+func TestUnlockWithdrawsTheSETThatHasNotLeftYet(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(t *testing.T) {
+		c := newCluster(t, 3)
+		c.each(way{back: 100 * time.Millisecond}, 2)
+		other := c.mustTryLock(t, "other")
+		synctest.Wait() // the lane to node 2 is busy
+		require.NoError(t, c.mustTryLock(t, "k").Unlock(t.Context()))
+		require.NoError(t, other.Unlock(t.Context()))
+		time.Sleep(time.Second)
+		require.Len(t, c.masters[2].requests("set"), 1)
+		require.Empty(t, c.ours())
+	})
+}
+
 func TestAnUnlockWithoutAContextIsInvalidAndKeepsTheLock(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(t *testing.T) {
