@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -43,12 +44,8 @@ func startNode(ctx context.Context, b Backend, l Launcher, s Settings, given str
 		}
 		n.direct = addr
 	}
-	front, err := takePort()
-	if err != nil {
-		return nil, errors.Join(err, n.close())
-	}
-	if n.proxy, err = newProxy(front, n.direct); err != nil {
-		givePort(front)
+	var err error
+	if n.proxy, err = startProxy(n.direct); err != nil {
 		return nil, errors.Join(err, n.close())
 	}
 	if n.master, err = l.Launch(ctx, n.direct, s); err != nil {
@@ -56,6 +53,25 @@ func startNode(ctx context.Context, b Backend, l Launcher, s Settings, given str
 		return nil, errors.Join(err, n.close())
 	}
 	return n, nil
+}
+
+// startProxy starts a proxy to a master. What a process that was killed had begun to start may bind a port of the block that
+// is ours by now, between our look at the port and its use; such a port is left to it.
+func startProxy(master string) (*Proxy, error) {
+	for {
+		front, err := takePort()
+		if err != nil {
+			return nil, err
+		}
+		p, err := newProxy(front, master)
+		if err == nil {
+			return p, nil
+		}
+		if !errors.Is(err, syscall.EADDRINUSE) {
+			givePort(front)
+			return nil, err
+		}
+	}
 }
 
 // Addr returns the address of the proxy, which is what clients dial. It is the same across restarts.
