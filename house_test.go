@@ -24,17 +24,19 @@ const goRedis = "github.com/redis/go-redis/v9"
 // imports is what the packages of the library may import besides the standard library: our own as "./" and the folder,
 // others with all that is below them.
 var imports = map[string][]string{
-	"clock":           {},
-	"internal/quorum": {},
-	"internal/node":   {"./clock", "./internal/quorum", goRedis},
-	"redlock":         {"./clock", "./internal/node", "./internal/quorum", goRedis},
+	"clock":              {},
+	"fence":              {goRedis},
+	"internal/quorum":    {},
+	"internal/node":      {"./clock", "./internal/quorum", goRedis},
+	"internal/sim/store": {"github.com/yuin/gopher-lua"},
+	"redlock":            {"./clock", "./internal/node", "./internal/quorum", goRedis},
 }
 
 // impure is what the core may not import of the standard library: it decides, and leaves acting to others.
 var impure = []string{"context", "sync", "net", "os", "log", "math/rand", "crypto/rand", "runtime", "syscall", "testing"}
 
-// pureTime is what the core may use of package time: a length, never a reading.
-var pureTime = []string{"Duration", "Nanosecond", "Microsecond", "Millisecond", "Second", "Minute", "Hour"}
+// pureTime is what the core may use of package time: a length, or a reading that it is given; it takes none.
+var pureTime = []string{"Time", "Duration", "Nanosecond", "Microsecond", "Millisecond", "Second", "Minute", "Hour"}
 
 // shipped is what users build; foreign is what must not reach it, in any number of steps, engines the part of it that one
 // package alone may import.

@@ -46,6 +46,29 @@ func BenchmarkRelease(b *testing.B) {
 	}
 }
 
+func BenchmarkExtension(b *testing.B) {
+	for _, n := range sizes {
+		b.Run(fmt.Sprintf("nodes=%d", n), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				stayOn(n)
+			}
+		})
+	}
+}
+
+func BenchmarkFence(b *testing.B) {
+	for _, n := range sizes {
+		b.Run(fmt.Sprintf("nodes=%d", n), func(b *testing.B) {
+			stamps := stamped(n)
+			b.ReportAllocs()
+			for b.Loop() {
+				quorum.Fence(n, stamps)
+			}
+		})
+	}
+}
+
 func BenchmarkTimes(b *testing.B) {
 	b.ReportAllocs()
 	for r := uint64(0); b.Loop(); r += 1 << 40 {

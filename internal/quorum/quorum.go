@@ -1,6 +1,7 @@
 // Package quorum holds the decisions of the lock and nothing else: when a round
-// of votes is won or lost and why, what the answers to a release prove, for how
-// long a won lock may be trusted, and how long to pause between attempts.
+// of votes is won or lost and why, what the answers to an extension or a release
+// prove, which fence a lock gets, for how long a won lock may be trusted, when its
+// renewals are due, and how long to pause between attempts.
 //
 // It is pure. Nothing here reads a clock, draws a random number, blocks, or
 // starts a goroutine: what it needs is passed in, so every case can be tried,
@@ -40,6 +41,9 @@ func checkNodes(n int) {
 		panic("quorum: " + strconv.Itoa(n) + " nodes, not 1 to " + strconv.Itoa(MaxNodes))
 	}
 }
+
+// allOf returns the mask of n nodes.
+func allOf(n uint8) uint64 { return ^uint64(0) >> (MaxNodes - uint(n)) }
 
 // count returns the number of nodes in a mask.
 func count(mask uint64) int { return bits.OnesCount64(mask) }

@@ -95,9 +95,7 @@ func (r *Release) Held() int { return count(r.mayHold | r.open()) }
 func (r *Release) lost(voters uint64) bool { return count(voters&^r.gone) < r.quorum() }
 
 // open returns the nodes that have not answered.
-func (r *Release) open() uint64 {
-	return (^uint64(0) >> (MaxNodes - uint(r.n))) &^ r.answered
-}
+func (r *Release) open() uint64 { return allOf(r.n) &^ r.answered }
 
 // quorum returns the number of nodes that make a majority.
 func (r *Release) quorum() int { return Size(int(r.n)) }

@@ -17,13 +17,16 @@ func TestVotesVerdictsAndClassesHaveTheWordsOfTheDocumentation(t *testing.T) {
 		"taken": quorum.Taken, "no quorum": quorum.NoQuorum, "too slow": quorum.TooSlow, "class(9)": quorum.Class(9),
 		"deleted": quorum.Deleted, "absent": quorum.Absent, "foreign": quorum.Foreign, "clear": quorum.Clear,
 		"no answer": quorum.NoAnswer, "answer(9)": quorum.Answer(9),
-		"released": quorum.Released, "not released": quorum.NotReleased, "outcome(9)": quorum.Outcome(9),
+		"confirmed": quorum.Confirmed, "gone": quorum.Gone, "unconfirmed": quorum.Unconfirmed,
+		"confirmation(7)": quorum.Confirmation(7),
+		"released":        quorum.Released, "not released": quorum.NotReleased, "outcome(9)": quorum.Outcome(9),
 	} {
 		require.Equal(t, want, got.String())
 	}
 	require.Equal(t, "lost", quorum.LostLock.String())
 	for _, open := range []interface{ String() string }{
 		quorum.VoteOpen, quorum.VerdictOpen, quorum.ClassOpen, quorum.AnswerOpen, quorum.OutcomeOpen,
+		quorum.ConfirmationOpen,
 	} {
 		require.Equal(t, "open", open.String())
 	}
