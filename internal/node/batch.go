@@ -13,39 +13,41 @@ func (n *lane) takeDue(now time.Duration) {
 	if n.health.pausing(now) {
 		return
 	}
-	for e := n.debts.first(); e != nil && e.due <= now && len(n.batch) < maxDebtBatch; e = n.debts.first() {
-		n.takeDebt(e)
+	for e := n.debts.first(); e != nil && e.due <= now && len(n.batch) < min(maxDebtBatch, n.limit/2); e = n.debts.first() {
+		n.takeDebt(e, now)
 	}
 }
 
-func (n *lane) takeDebt(e *debt) {
+func (n *lane) takeDebt(e *debt, now time.Duration) {
 	n.debts.use(e)
 	o := &op{kind: kindDebt, claim: e.claim}
-	o.reset(e.claim.attempt.releaseArgs())
+	o.reset(e.claim.attempt.giveUpArgs(now))
 	n.batch = append(n.batch, o)
 }
 
 // takeQueued takes what waits, in its order. A SET is preceded by what is owed on its key: a ghost of ours that is paid
 // along the way cannot refuse it.
 func (n *lane) takeQueued(now time.Duration) {
-	room := maxDebtBatch // besides those that are due: neither kind may keep the other waiting
-	for n.queue.len > 0 && len(n.batch) < maxBatch {
+	room := min(maxDebtBatch, n.limit) // besides those that are due: neither kind may keep the other waiting
+	for n.queue.len > 0 && len(n.batch) < n.limit {
 		o := n.takeHead(now)
 		if o == nil {
 			continue
 		}
-		if o.kind == kindSet && n.debts.len > 0 {
-			room = n.takeAlong(o.claim.key(), room)
+		if o.sets() && n.debts.len > 0 {
+			for _, key := range o.claim.attempt.Keys {
+				room = n.takeAlong(key, room, now)
+			}
 		}
 		n.depart(o)
 	}
 }
 
 // takeAlong takes what is owed on the key, as far as there is room for it, and returns the room that is left.
-func (n *lane) takeAlong(key string, room int) int {
-	for e := n.debts.byKey[key]; e != nil && room > 0; e = e.next {
-		if !e.inUse {
-			n.takeDebt(e)
+func (n *lane) takeAlong(key any, room int, now time.Duration) int {
+	for l := n.debts.byKey[key]; l != nil && room > 0; l = l.next {
+		if !l.debt.inUse {
+			n.takeDebt(l.debt, now)
 			room--
 		}
 	}
@@ -57,10 +59,10 @@ func (n *lane) takeHead(now time.Duration) *op {
 	o := n.queue.head
 	n.queue.remove(o)
 	switch {
-	case o.kind != kindSet && o.claim.clear():
-		n.settleOp(o, nil, now) // the SET ahead of it was refused or never sent: nothing is there to release
+	case o.releases() && o.claim.clear():
+		n.settleOp(o, nil, now, now) // the SET ahead of it was refused or never sent: nothing is there to release
 	case o.deadline != 0 && now >= o.deadline:
-		n.settleOp(o, ErrLate, now)
+		n.settleOp(o, ErrLate, now, now)
 	default:
 		return o
 	}
@@ -69,7 +71,7 @@ func (n *lane) takeHead(now time.Duration) *op {
 }
 
 func (n *lane) depart(o *op) {
-	if o.kind == kindSet {
+	if o.sets() {
 		o.claim.state, o.claim.set = stateFlying, nil
 	}
 	n.flight = max(n.flight, o.claim.attempt.TTL)
@@ -94,18 +96,17 @@ func (n *lane) settle(batch []*op, err error, now time.Duration) []*op {
 	} else {
 		n.missed(departed, now)
 	}
+	n.adapt(len(batch), heard)
 	told := batch[:0]
 	for _, o := range batch {
 		cause := err
 		if o.lacksScript() {
-			if o.deadline == 0 || now < o.deadline {
-				o.reset(releaseScript.bySource(o.args))
-				n.again = append(n.again, o)
+			if n.sendAgain(o, now) {
 				continue
 			}
 			o.asked, cause = false, ErrLate // it ran nowhere, so it is as good as never sent
 		}
-		n.settleOp(o, cause, now)
+		n.settleOp(o, cause, departed, now)
 		told = append(told, o)
 	}
 	// To the head, not the tail: behind its own attempt's undo an attempt would leave a ghost.
@@ -117,15 +118,45 @@ func (n *lane) settle(batch []*op, err error, now time.Duration) []*op {
 	return told
 }
 
-// owes tells whether a token of ours that was given up may be on the key.
-func (n *lane) owes(key string) bool {
-	return n.debts.has(key) || slices.ContainsFunc(n.again, func(o *op) bool { return o.claim.key() == key })
+// adapt fits the pipelines to what the node manages: one that lasted longer than the timeout failed as a whole, and would again.
+func (n *lane) adapt(sent int, heard bool) {
+	switch {
+	case heard && sent >= n.limit: // a shorter one that was answered says nothing of a longer one
+		n.limit = min(2*n.limit, maxBatch)
+	case n.health.suspect:
+		n.limit = max(sent/2, minBatch)
+	}
 }
 
-func (n *lane) settleOp(o *op, cause error, now time.Duration) {
+// sendAgain keeps an operation whose script the node did not know, to be sent with its source; unless it is too late for
+// that, or it would make a key of an attempt that was given up: behind its own undo it would leave a ghost.
+func (n *lane) sendAgain(o *op, now time.Duration) bool {
+	if o.deadline != 0 && now >= o.deadline || o.sets() && o.claim.ended {
+		return false
+	}
+	if o.sets() {
+		o.claim.state, o.claim.set = stateQueued, o
+	}
+	o.reset(bySource(o.args))
+	n.again = append(n.again, o)
+	return true
+}
+
+// owes tells whether a token of ours that was given up may be on one of the attempt's keys.
+func (n *lane) owes(a *Attempt) bool {
+	return n.debts.has(a.Keys) || slices.ContainsFunc(n.again, func(o *op) bool {
+		return o.releases() && overlap(o.claim.attempt.Keys, a.Keys)
+	})
+}
+
+func overlap(a, b []any) bool {
+	return slices.ContainsFunc(a, func(key any) bool { return slices.Contains(b, key) })
+}
+
+func (n *lane) settleOp(o *op, cause error, departed, now time.Duration) {
 	switch o.kind {
-	case kindSet:
-		n.settleSet(o, cause)
+	case kindSet, kindRepair:
+		n.settleSet(o, cause, departed)
 	case kindRelease:
 		n.settleRelease(o, cause, now)
 	case kindDebt:
@@ -133,6 +164,8 @@ func (n *lane) settleOp(o *op, cause error, now time.Duration) {
 			o.claim.debt.inUse = false
 		}
 		n.settleRelease(o, cause, now)
+	case kindAsk:
+		n.settleAsk(o, cause, departed, now)
 	case kindPing:
 	}
 }

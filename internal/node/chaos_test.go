@@ -4,67 +4,7 @@ import (
 	"math/rand/v2"
 	"sync"
 	"time"
-
-	"github.com/redis/go-redis/v9"
 )
-
-// store is what a node keeps: SET NX PX and the release script, with the life of keys on the bubble's time.
-type store struct {
-	keys   map[string]entry
-	script bool // the node knows the script
-}
-
-type entry struct {
-	token string
-	ends  time.Time
-}
-
-func newStore() *store { return &store{keys: map[string]entry{}} }
-
-// holder is the token that the key carries now.
-func (s *store) holder(key string) string {
-	e, ok := s.keys[key]
-	if !ok || !time.Now().Before(e.ends) {
-		return ""
-	}
-	return e.token
-}
-
-// run applies one command and returns the answer.
-func (s *store) run(args []any) reply {
-	switch args[0] {
-	case "set":
-		key, token := args[1].(string), args[2].(string)
-		if s.holder(key) != "" {
-			return refused
-		}
-		s.keys[key] = entry{token, time.Now().Add(time.Duration(args[5].(int64)) * time.Millisecond)}
-		return granted
-	case "eval":
-		s.script = true
-		return s.release(args)
-	case "evalsha":
-		if !s.script {
-			return failed(redis.ErrNoScript)
-		}
-		return s.release(args)
-	default:
-		return pong
-	}
-}
-
-func (s *store) release(args []any) reply {
-	key, token := args[3].(string), args[4].(string)
-	switch s.holder(key) {
-	case token:
-		delete(s.keys, key)
-		return deleted
-	case "":
-		return absent
-	default:
-		return foreign
-	}
-}
 
 // chaos is a node on bad terms with its network until it is healed. Each is bad in one of two ways, since the two together
 // would leave a key behind that nobody can be blamed for: bytes that arrive late, or releases that are answered by errors.
@@ -111,7 +51,7 @@ func (c *chaos) exec(batch []*Command) (before, after time.Duration, happens fun
 		heard := c.dice.IntN(ran + 1)
 		return before, after, func() error { return c.answer(batch, sent, ran, heard) }
 	case 4: // a restart, or a flush
-		return before, after, func() error { c.store.script = false; return whole() }
+		return before, after, func() error { c.store.known = nil; return whole() }
 	default:
 		return before, after, whole
 	}
@@ -138,7 +78,7 @@ func (c *chaos) answer(batch []*Command, sent, ran, heard int) error {
 			if c.late && c.dice.IntN(2) == 0 {
 				c.runLater(args)
 			}
-		case !c.healed && c.dice.IntN(20) == 0 && (!c.late || args[0] == "set"):
+		case !c.healed && c.dice.IntN(20) == 0 && (!c.late || sets(args)):
 			if i < heard {
 				readOnly(cmd)
 			}

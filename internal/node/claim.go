@@ -20,69 +20,82 @@ type Releaser interface {
 	Released(node int, a quorum.Answer, mayHold bool, cause error)
 }
 
-// Attempt is one token's bid for one key on every node of a [Group]. The exported fields are set before [Group.Ask] and
-// only read after.
-type Attempt struct {
-	Key   any           // the key on the wire: a string, boxed once for all the commands that name it
-	Token any           // the token: likewise
-	TTL   time.Duration // whole milliseconds, as TTLMillis
-	// TTLMillis is what the nodes are told: an int64, boxed by the caller, who mostly has it from its settings.
-	TTLMillis any
-	Voter     Voter
-
-	claims []claim
-}
-
 // state is what is known of a token on one node.
 type state uint8
 
 const (
 	stateNone    state = iota // nothing of the token is there, and nothing will come
-	stateQueued               // its SET waits in the lane
-	stateFlying               // its SET left with a batch that is not back
+	stateQueued               // a SET of it waits in the lane
+	stateFlying               // a SET of it left with a batch that is not back
 	stateGranted              // its SET was answered with yes
 	stateRefused              // its SET was answered with no
 	stateErrored              // its SET was answered with an error: hardly applied, undone once all the same
-	stateUnknown              // its SET was not answered: it was applied, or never will be, or is still on its way
+	stateUnknown              // a SET was not answered: it was applied, or never will be, or is still on its way
 )
+
+// after is the state after one more SET, which by itself would lead to t.
+func (s state) after(t state) state {
+	if s == stateUnknown || s == stateGranted && t == stateErrored {
+		return s
+	}
+	return t
+}
 
 // claim is one token on one node. The node's mutex guards it.
 type claim struct {
 	attempt *Attempt
-	set     *op           // its SET while queued
+	set     *op           // its SET, or a repair, while queued
 	debt    *debt         // nil where nothing is owed
+	armed   time.Duration // when what the node last acknowledged as the start of a full TTL left; 0 where nothing was
+	heard   time.Duration // of stateUnknown: when the node first answered after that SET; never where it did not yet
 	answer  quorum.Answer // how it was released for good; AnswerOpen until then
 	state   state
-	tried   bool // a release may already have run
+	prior   state // before the SET that is queued or flying
+	tried   bool  // a release may already have run
+	ended   bool  // it was given up: no SET of it is submitted any more
 }
 
-func (c *claim) key() string { return c.attempt.Key.(string) }
-
-func (a *Attempt) setArgs() []any {
-	return []any{"set", a.Key, a.Token, "nx", "px", a.TTLMillis}
-}
-
-func (a *Attempt) releaseArgs() []any {
-	return releaseScript.args(a.Key, a.Token)
-}
-
-// settleSet draws the vote from what became of a SET.
-func (n *lane) settleSet(o *op, cause error) {
+// settleSet draws the vote from what became of a SET or of a repair.
+func (n *lane) settleSet(o *op, cause error, departed time.Duration) {
 	c := o.claim
 	c.set = nil
+	answer := stateNone
 	switch o.status() {
 	case unsent:
-		c.state, o.vote, o.cause = stateNone, quorum.Unsent, cause
-		n.debts.drop(c) // cannot be owed: the node never got it
+		c.state, o.vote, o.cause = c.prior, quorum.Unsent, cause
 	case unknown:
-		c.state, o.vote, o.cause = stateUnknown, quorum.Unknown, cause
+		answer, o.vote, o.cause = stateUnknown, quorum.Unknown, cause
 	case answered:
-		c.state, o.vote, o.cause = o.setAnswer()
-		if c.state == stateRefused {
-			n.debts.drop(c)
-			if n.owes(c.key()) {
-				o.vote, o.cause = quorum.Unknown, ErrOwed
-			}
+		answer, o.vote, o.cause = o.setAnswer()
+	}
+	switch {
+	case answer == stateRefused && o.kind == kindRepair:
+		c.state = c.prior // one key is somebody else's: of several the others may be ours
+	case answer != stateNone:
+		c.state = c.prior.after(answer)
+	}
+	if answer == stateUnknown {
+		c.heard = never
+	}
+	if answer == stateGranted {
+		c.armed = departed
+		if o.fenced() {
+			c.attempt.Fencing.Stamps[n.index], _, _, _ = readStamp(o.Val())
+		}
+	}
+	if c.clear() {
+		n.debts.drop(c) // cannot be owed: the node never got it, or said no
+	}
+	if answer == stateRefused && n.owes(c.attempt) {
+		o.vote, o.cause = quorum.Unknown, ErrOwed
+	}
+	if o.kind == kindRepair {
+		o.ask.reply = Reply{Confirmation: quorum.Unconfirmed, Err: o.cause}
+		switch { // the answer, not the state: that may be of an earlier SET
+		case answer == stateGranted:
+			o.ask.reply = Reply{Confirmation: quorum.Confirmed, Sure: c.state == stateGranted}
+		case o.vote == quorum.Refused:
+			o.ask.reply = Reply{Confirmation: quorum.Gone, Foreign: true}
 		}
 	}
 }
@@ -90,17 +103,29 @@ func (n *lane) settleSet(o *op, cause error) {
 // setAnswer reads an answered SET by its shape; whatever else came may be the answer to another command, so the SET's own
 // fate is unknown.
 func (o *op) setAnswer() (state, quorum.Vote, error) {
-	switch v, err := o.Result(); {
-	case err == redis.Nil: //nolint:errorlint // only the bare nil reply is the refusal
+	v, err := o.Result()
+	plain := o.args[0] == "set"
+	fenced := !plain && o.fenced()
+	switch {
+	case plain && err == redis.Nil: //nolint:errorlint // only the bare nil reply is the refusal
 		return stateRefused, quorum.Refused, nil
+	case err == redis.Nil: //nolint:errorlint // no script of ours answers with the bare nil reply
+		return stateUnknown, quorum.Unknown, ErrShape
 	case err != nil:
 		return stateErrored, quorum.Unknown, err
-	case v == "OK":
+	case plain && v == "OK", !plain && !fenced && v == int64(1):
 		return stateGranted, quorum.Granted, nil
-	default:
-		return stateUnknown, quorum.Unknown, ErrShape
+	case !plain && v == int64(0):
+		return stateRefused, quorum.Refused, nil
+	case fenced:
+		_, s, vote, err := readStamp(v)
+		return s, vote, err
 	}
+	return stateUnknown, quorum.Unknown, ErrShape
 }
+
+// fenced tells whether the answer to this SET comes with a stamp.
+func (o *op) fenced() bool { return o.kind == kindSet && o.claim.attempt.Fencing != nil }
 
 // settleRelease draws from what became of a release whether the node is rid of the token.
 func (n *lane) settleRelease(o *op, cause error, now time.Duration) {
@@ -126,6 +151,17 @@ func (n *lane) settleRelease(o *op, cause error, now time.Duration) {
 	}
 }
 
+// inherit notes that the node may carry the token that this one took over: where the take-over did not reach it, it does, and
+// one release settles that.
+func (c *claim) inherit() {
+	switch {
+	case c.state == stateNone:
+		c.state = stateErrored
+	case c.prior == stateNone:
+		c.prior = stateErrored
+	}
+}
+
 // clear tells that nothing of the token is on the node, nor on its way there.
 func (c *claim) clear() bool { return c.state == stateNone || c.state == stateRefused }
 
@@ -138,7 +174,8 @@ func (c *claim) settled() quorum.Answer {
 }
 
 // releaseAnswer reads an answered release by its shape. Where a release was tried before, it may have deleted the key and
-// its answer got lost: then that the key is absent, or somebody else's by now, is no sign that the lock was lost.
+// its answer got lost: then that the key is absent, or somebody else's by now, is no sign that the lock was lost. (A key that
+// was left alone, and is gone, is one.)
 func (o *op) releaseAnswer(tried bool) (quorum.Answer, error) {
 	v, err := o.Result()
 	switch {
@@ -147,18 +184,13 @@ func (o *op) releaseAnswer(tried bool) (quorum.Answer, error) {
 	case err != nil:
 		return quorum.NoAnswer, err
 	}
-	switch v {
-	case int64(1):
+	tried = tried && o.claim.attempt.End != Leave
+	switch {
+	case v == int64(1), tried && (v == int64(0) || v == int64(-1)):
 		return quorum.Deleted, nil
-	case int64(0):
-		if tried {
-			return quorum.Deleted, nil
-		}
+	case v == int64(0):
 		return quorum.Absent, nil
-	case int64(-1):
-		if tried {
-			return quorum.Deleted, nil
-		}
+	case v == int64(-1):
 		return quorum.Foreign, nil
 	default:
 		return quorum.NoAnswer, ErrShape

@@ -2,6 +2,8 @@ package node
 
 import (
 	"container/heap"
+	"iter"
+	"slices"
 	"time"
 )
 
@@ -14,9 +16,15 @@ type debt struct {
 	due   time.Duration // not repeated before this
 	since time.Duration // when the node first answered a repeat; never where it did not yet
 	index int           // in the heap; -1 while a repeat is under way
-	prev  *debt         // the next newer one of the same key
-	next  *debt         // the next older one of the same key
+	links []link        // one for each key
 	inUse bool          // a repeat of it is under way
+}
+
+// link is a debt's place among those of one key.
+type link struct {
+	debt *debt
+	prev *link // the next newer one
+	next *link // the next older one
 }
 
 const never = time.Duration(-1)
@@ -43,7 +51,7 @@ func nextRepeat(since, now, ttl time.Duration) (due time.Duration, ok bool) {
 // debts are what is owed to one node. Its mutex guards them.
 type debts struct {
 	heap  dueHeap
-	byKey map[string]*debt
+	byKey map[any]*link // the newest, by the key as it goes on the wire
 	len   int
 }
 
@@ -53,13 +61,17 @@ func (d *debts) owe(c *claim, now time.Duration) *debt {
 		return c.debt
 	}
 	if d.byKey == nil {
-		d.byKey = make(map[string]*debt)
+		d.byKey = make(map[any]*link)
 	}
-	c.debt = &debt{claim: c, due: now, since: never, next: d.byKey[c.key()]}
-	if c.debt.next != nil {
-		c.debt.next.prev = c.debt
+	c.debt = &debt{claim: c, due: now, since: never, links: make([]link, len(c.attempt.Keys))}
+	for i, key := range c.attempt.Keys {
+		l := &c.debt.links[i]
+		l.debt, l.next = c.debt, d.byKey[key]
+		if l.next != nil {
+			l.next.prev = l
+		}
+		d.byKey[key] = l
 	}
-	d.byKey[c.key()] = c.debt
 	d.len++
 	heap.Push(&d.heap, c.debt)
 	return c.debt
@@ -74,41 +86,58 @@ func (d *debts) drop(c *claim) {
 	if e.index >= 0 {
 		heap.Remove(&d.heap, e.index)
 	}
-	switch {
-	case e.prev != nil:
-		e.prev.next = e.next
-	case e.next != nil:
-		d.byKey[c.key()] = e.next
-	default:
-		delete(d.byKey, c.key())
-	}
-	if e.next != nil {
-		e.next.prev = e.prev
+	for i, key := range c.attempt.Keys {
+		d.unlink(key, &e.links[i])
 	}
 	c.debt = nil
 	d.len--
 }
 
-// has tells whether anything is owed on the key.
-func (d *debts) has(key string) bool { return d.byKey[key] != nil }
+func (d *debts) unlink(key any, l *link) {
+	switch {
+	case l.prev != nil:
+		l.prev.next = l.next
+	case l.next != nil:
+		d.byKey[key] = l.next
+	default:
+		delete(d.byKey, key)
+	}
+	if l.next != nil {
+		l.next.prev = l.prev
+	}
+}
+
+// has tells whether anything is owed on one of the keys.
+func (d *debts) has(keys []any) bool {
+	return len(d.byKey) > 0 && slices.ContainsFunc(keys, func(key any) bool { return d.byKey[key] != nil })
+}
+
+// all are the debts there are. One of several keys comes once for each.
+func (d *debts) all() iter.Seq[*debt] {
+	return func(yield func(*debt) bool) {
+		for _, l := range d.byKey {
+			for ; l != nil; l = l.next {
+				if !yield(l.debt) {
+					return
+				}
+			}
+		}
+	}
+}
 
 // longest is the TTL of the debt that can matter for longest.
 func (d *debts) longest() (ttl time.Duration) {
-	for _, e := range d.byKey {
-		for ; e != nil; e = e.next {
-			ttl = max(ttl, e.claim.attempt.TTL)
-		}
+	for e := range d.all() {
+		ttl = max(ttl, e.claim.attempt.TTL)
 	}
 	return ttl
 }
 
 // unheard tells whether the node has not answered to one of them yet.
 func (d *debts) unheard() bool {
-	for _, e := range d.byKey {
-		for ; e != nil; e = e.next {
-			if e.since == never {
-				return true
-			}
+	for e := range d.all() {
+		if e.since == never {
+			return true
 		}
 	}
 	return false
@@ -116,10 +145,8 @@ func (d *debts) unheard() bool {
 
 // clear forgets all debts.
 func (d *debts) clear() {
-	for _, e := range d.byKey {
-		for ; e != nil; e = e.next {
-			e.claim.debt = nil
-		}
+	for e := range d.all() {
+		e.claim.debt = nil
 	}
 	*d = debts{}
 }

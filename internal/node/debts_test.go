@@ -17,7 +17,7 @@ func (r *rig) owe(node, count int, key func(int) string) []*claim {
 	defer n.mu.Unlock()
 	attempts, claims := make([]Attempt, count), make([]*claim, count)
 	for i := range claims {
-		attempts[i] = Attempt{Key: key(i), Token: "ghost", TTL: ttl}
+		attempts[i] = Attempt{Keys: []any{key(i)}, Token: "ghost", TTL: ttl}
 		claims[i] = &claim{attempt: &attempts[i], state: stateGranted}
 		n.debts.owe(claims[i], r.clock.Now()+time.Hour)
 	}
@@ -200,8 +200,8 @@ func TestADebtIsDroppedFromAnywhereInItsKeysList(t *testing.T) {
 			n.debts.drop(claims[gone])
 			n.debts.drop(claims[gone]) // a second time changes nothing
 			var left []*claim
-			for e := n.debts.byKey["k"]; e != nil; e = e.next {
-				left = append(left, e.claim)
+			for l := n.debts.byKey["k"]; l != nil; l = l.next {
+				left = append(left, l.debt.claim)
 			}
 			require.Len(t, left, count-1)
 			require.NotContains(t, left, claims[gone])

@@ -2,6 +2,8 @@ package node
 
 import (
 	"errors"
+	"fmt"
+	"strings"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -70,7 +72,9 @@ func (h *held) Exec(cmds []*Command) error {
 	}
 }
 
-// words are the batch's commands: "set key token", "release key token", "eval key token" where the script goes along, "ping".
+// words are the batch's commands: "set key token", "ping", and those of scripts by their names: "release a,b token"; "eval a,b
+// token" where the source goes along. Of some the argument that tells most comes behind: the rest in milliseconds of leave, the
+// token before of restore, resume, and the release of what was resumed, the fence of raise and repair.
 func (b *batch) words() []string {
 	out := make([]string, 0, len(b.cmds))
 	for _, c := range b.cmds {
@@ -79,14 +83,36 @@ func (b *batch) words() []string {
 	return out
 }
 
+// scriptWords are the name of each script and the place of the argument that tells most, or 0.
+var scriptWords = map[any]struct {
+	name string
+	tell int
+}{
+	acquireScript.hash: {"acquire", 0}, resumeScript.hash: {"resume", 5}, raiseScript.hash: {"raise", 1},
+	extendScript.hash: {"extend", 0}, repairScript.hash: {"repair", 2}, releaseScript.hash: {"release", 1},
+	leaveScript.hash: {"leave", 1}, restoreScript.hash: {"restore", 1}, inspectScript.hash: {"inspect", 0},
+}
+
 func words(c *Command) string {
 	switch c.args[0] {
 	case "set":
-		return "set " + c.args[1].(string) + " " + c.args[2].(string)
-	case "evalsha":
-		return "release " + c.args[3].(string) + " " + c.args[4].(string)
-	case "eval":
-		return "eval " + c.args[3].(string) + " " + c.args[4].(string)
+		return fmt.Sprint("set ", c.args[1], " ", c.args[2])
+	case "evalsha", "eval":
+		count := c.args[2].(int)
+		var keys []string
+		for _, k := range c.args[3 : 3+count] {
+			keys = append(keys, k.(string))
+		}
+		argv := c.args[3+count:]
+		script := scriptWords[c.args[1]] // of a source there is none
+		if c.args[0] == "eval" {
+			script.name = "eval"
+		}
+		out := fmt.Sprint(script.name, " ", strings.Join(keys, ","), " ", argv[0])
+		if 0 < script.tell && script.tell < len(argv) {
+			out += fmt.Sprint(" ", argv[script.tell])
+		}
+		return out
 	default:
 		return c.Name()
 	}

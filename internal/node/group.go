@@ -19,6 +19,10 @@ type Group struct {
 	clock    Clock
 	timeout  time.Duration
 	suspects atomic.Int32
+
+	// Owing, set before the Group is used, is told that the number of keys that are owed to a node may have changed. It must
+	// not block. nil: nobody is told.
+	Owing func(node int)
 }
 
 // NewGroup returns the Group over the transports, one a node. A node that owes an answer for longer than timeout is
@@ -26,7 +30,7 @@ type Group struct {
 func NewGroup(transports []Transport, clock Clock, timeout time.Duration) *Group {
 	g := &Group{clock: clock, timeout: timeout, lanes: make([]*lane, len(transports))}
 	for i, t := range transports {
-		g.lanes[i] = &lane{index: i, group: g, transport: t}
+		g.lanes[i] = &lane{index: i, group: g, transport: t, limit: maxBatch}
 		g.lanes[i].departed.Store(int64(never))
 	}
 	return g
@@ -73,15 +77,15 @@ func (n *lane) ask(c *claim, o *op) error {
 	return nil
 }
 
-// Release gives the attempt up on every node and returns without waiting: from here on nothing of its token is sent but
-// its release, which goes behind its SET. A node that does not confirm it by itself owes it (a debt); deadline is when a
+// Release gives the attempt up on every node, as its End says, and returns without waiting: from here on nothing of its
+// token is sent but its release, which goes behind its SET. A node that does not confirm it by itself owes it (a debt); deadline is when a
 // release that is still queued becomes one. withdraw takes back the SETs that were not sent yet; without it they still
 // leave, ahead of the release, for the sake of their votes. to hears each node's answer once; it may be nil.
 //
 // A Group may be asked again to release an attempt: what is settled is answered from memory.
 func (g *Group) Release(a *Attempt, to Releaser, withdraw bool, now, deadline time.Duration) {
 	ops := make([]op, len(g.lanes))
-	args := a.releaseArgs()
+	args := a.giveUpArgs(now)
 	g.look(now)
 	for i, n := range g.lanes {
 		o := &ops[i]
@@ -94,6 +98,7 @@ func (g *Group) Release(a *Attempt, to Releaser, withdraw bool, now, deadline ti
 		if settled && to != nil {
 			to.Released(i, o.answer, o.mayHold, o.cause)
 		}
+		n.showDebts()
 	}
 }
 
@@ -101,9 +106,12 @@ func (n *lane) release(o *op, withdraw bool, now time.Duration) (withdrawn, sett
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	c := o.claim
-	if c.state == stateQueued && withdraw {
-		n.withdraw(c)
-		withdrawn = true
+	if !c.ended && c.attempt.From != nil && c.attempt.End == Delete {
+		c.inherit()
+	}
+	c.ended = true
+	if c.state == stateQueued && (withdraw || c.set.kind == kindRepair) { // nobody counts on a repair's answer
+		withdrawn = n.withdraw(c)
 	}
 	if c.clear() {
 		o.answer = c.settled()
@@ -114,18 +122,37 @@ func (n *lane) release(o *op, withdraw bool, now time.Duration) (withdrawn, sett
 		return withdrawn, false
 	}
 	if c.state == stateQueued { // behind it there is no room, so it must not leave either
-		n.withdraw(c)
-		o.answer = quorum.Clear
-		return true, true
+		withdrawn = n.withdraw(c)
+	}
+	if c.clear() {
+		o.answer = c.settled()
+		return withdrawn, true
 	}
 	// A debt made here needs no alarm: a lane that is suspect or full has one, or its goroutine, already.
 	n.settleRelease(o, err, now)
 	return withdrawn, true
 }
 
-func (n *lane) withdraw(c *claim) {
+// withdraw takes back the SET that has not left yet, and tells whether somebody waits for its vote. The mutex is held.
+func (n *lane) withdraw(c *claim) bool {
+	voted := c.set.kind == kindSet
 	n.queue.remove(c.set)
-	c.state, c.set = stateNone, nil
+	c.state, c.set = c.prior, nil
+	return voted
+}
+
+// showDebts tells the Group's owner where the number of debts has changed. The mutex is not held.
+func (n *lane) showDebts() {
+	if n.group.Owing == nil {
+		return
+	}
+	n.mu.Lock()
+	changed := n.shown != n.debts.len
+	n.shown = n.debts.len
+	n.mu.Unlock()
+	if changed {
+		n.group.Owing(n.index)
+	}
 }
 
 // Debts is how many keys are owed to each node.

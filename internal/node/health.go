@@ -68,7 +68,7 @@ func (n *lane) takeProbe(now time.Duration) {
 		return
 	}
 	if e := n.debts.first(); e != nil {
-		n.takeDebt(e)
+		n.takeDebt(e, now)
 		return
 	}
 	for n.queue.len > 0 {

@@ -10,6 +10,7 @@ import (
 const (
 	maxQueue     = 4096 // operations waiting for one node
 	maxBatch     = 512  // operations in one pipeline: above that latency grows and throughput does not
+	minBatch     = 16   // it is not for its length that a pipeline of so many is late
 	maxDebtBatch = 128  // debts paid with one pipeline, so that a node that is back serves callers too; as many go along with SETs
 )
 
@@ -25,8 +26,10 @@ type lane struct {
 	mu      sync.Mutex // protects what follows
 	queue   queue
 	debts   debts
+	shown   int // of them, as the Group's owner was told
 	health  health
 	alarm   *alarm        // nil while not set
+	limit   int           // operations in one pipeline: less after one that the node did not manage within the timeout
 	running bool          // the lane's goroutine exists
 	pinging bool          // and all that is under way is a PING
 	flight  time.Duration // the longest TTL of what is under way for callers
@@ -37,16 +40,16 @@ type lane struct {
 	// Buffers of the lane's goroutine, of which there is never a second one.
 	batch []*op
 	late  []*op
-	again []*op // releases whose script the node did not know
+	again []*op // those whose script the node did not know
 	cmds  []*Command
 }
 
 // submit queues the operation, or says why it certainly will not be sent. The mutex is held.
 func (n *lane) submit(o *op) error {
 	switch {
-	case n.closed && o.kind == kindSet:
+	case n.closed && o.sets():
 		return ErrClosed
-	case o.kind == kindSet && n.debts.len >= maxDebts:
+	case o.sets() && n.debts.len >= maxDebts:
 		return ErrDebtsFull
 	case n.queue.len >= maxQueue:
 		return ErrQueueFull
@@ -73,9 +76,11 @@ func (n *lane) run() {
 		switch {
 		case len(batch) > 0:
 			n.tell(late, time.Duration(n.departed.Load()))
+			n.showDebts() // of late releases
 			n.send(batch)
 		case len(late) > 0:
 			n.tell(late, n.group.clock.Now())
+			n.showDebts()
 		default:
 			return
 		}
@@ -96,6 +101,7 @@ func (n *lane) send(batch []*op) {
 	}
 	now := n.group.clock.Now()
 	n.tell(n.settle(batch, err, now), now)
+	n.showDebts()
 	// Those who were just told go first: what they ask next leaves with the next pipeline instead of missing it.
 	runtime.Gosched()
 	clear(batch)
@@ -133,6 +139,8 @@ func (n *lane) tell(ops []*op, now time.Duration) {
 			if o.to != nil {
 				o.to.Released(n.index, o.answer, o.mayHold, o.cause)
 			}
+		case kindRepair, kindAsk:
+			o.ask.to.Heard(n.index, &o.ask.reply, now)
 		case kindDebt, kindPing:
 		}
 	}

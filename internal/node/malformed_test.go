@@ -34,7 +34,7 @@ func TestAPanicOfTheClientCostsThatPipelineOnly(t *testing.T) {
 func TestNoAnswerOfAPipelineThatPanickedCounts(t *testing.T) {
 	t.Parallel()
 	overRedis(t, replying("+OK\r\n", ":1\r\n", hugeLength), nil, func(t *testing.T, r *rig, _ *redis.Client) {
-		cmds, _ := commandsOf([]any{"set", "k", "1"}, releaseScript.args("k", "1"), []any{"ping"})
+		cmds, _ := commandsOf([]any{"set", "k", "1"}, releaseScript.args([]any{"k"}, "1"), []any{"ping"})
 		require.ErrorContains(t, r.lanes[0].transport.Exec(cmds), "client panicked on a reply")
 		for _, c := range cmds {
 			require.False(t, c.Answered())

@@ -25,9 +25,11 @@ var (
 type kind uint8
 
 const (
-	kindSet kind = iota
+	kindSet    kind = iota
+	kindRepair      // a SET again of a lock that is held
 	kindRelease
 	kindDebt // a release on the node's own account
+	kindAsk  // a question that neither makes a key nor gives one up
 	kindPing
 )
 
@@ -39,6 +41,7 @@ type op struct {
 	queued   bool
 	claim    *claim
 	to       Releaser      // kindRelease: who hears the answer; nil: nobody
+	ask      *ask          // kindAsk and kindRepair
 	deadline time.Duration // not sent later than this; 0: never too late
 	next     *op
 	prev     *op
@@ -49,6 +52,12 @@ type op struct {
 	mayHold bool
 	cause   error
 }
+
+// sets tells whether the operation may make a key.
+func (o *op) sets() bool { return o.kind == kindSet || o.kind == kindRepair }
+
+// releases tells whether the operation gives keys up.
+func (o *op) releases() bool { return o.kind == kindRelease || o.kind == kindDebt }
 
 // status is what became of an operation.
 type status uint8

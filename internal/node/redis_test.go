@@ -48,7 +48,7 @@ func TestARefusedGreetingAnswersNoCommand(t *testing.T) {
 		s := &server{answer: func(string) (string, bool) { return "-" + refusal + "\r\n", false }}
 		password := func(o *redis.Options) { o.Password = "old" }
 		overRedis(t, s, password, func(t *testing.T, r *rig, _ *redis.Client) {
-			cmds, _ := commandsOf([]any{"set", "k", "1"}, releaseScript.args("k", "1"))
+			cmds, _ := commandsOf([]any{"set", "k", "1"}, releaseScript.args([]any{"k"}, "1"))
 			require.ErrorContains(t, r.lanes[0].transport.Exec(cmds), refusal)
 			for _, c := range cmds {
 				require.False(t, c.Answered())

@@ -150,7 +150,7 @@ func (b *bid) Released(node int, a quorum.Answer, mayHold bool, cause error) {
 
 func (r *rig) bid(key, token string, ttl time.Duration) *bid {
 	b := &bid{r: r}
-	b.Attempt = Attempt{Key: key, Token: token, TTL: ttl, TTLMillis: ttl.Milliseconds(), Voter: b}
+	b.Attempt = Attempt{Keys: []any{key}, Token: token, TTL: ttl, TTLMillis: ttl.Milliseconds(), Voter: b}
 	return b
 }
 

@@ -21,10 +21,10 @@ func TestTheReleaseScriptDeletesWhatIsOursAndNothingElse(t *testing.T) {
 	t.Parallel()
 	m := miniredis.RunT(t)
 	tr := NewTransport(clientFor(t, &redis.Options{Addr: m.Addr()}))
-	release := releaseScript.args("k", "1")
+	release := releaseScript.args([]any{"k"}, "1")
 	_, err := run(t, tr, release)
 	require.True(t, redis.HasErrorPrefix(err, "NOSCRIPT"), "%v", err)
-	v, err := run(t, tr, releaseScript.bySource(release))
+	v, err := run(t, tr, bySource(release))
 	require.NoError(t, err)
 	require.Equal(t, int64(0), v)
 
@@ -51,7 +51,7 @@ func TestASetIsOneCommandWithItsLife(t *testing.T) {
 	t.Parallel()
 	m := miniredis.RunT(t)
 	tr := NewTransport(clientFor(t, &redis.Options{Addr: m.Addr()}))
-	a := &Attempt{Key: "k", Token: "1", TTL: ttl, TTLMillis: ttl.Milliseconds()}
+	a := &Attempt{Keys: []any{"k"}, Token: "1", TTL: ttl, TTLMillis: ttl.Milliseconds()}
 	v, err := run(t, tr, a.setArgs())
 	require.NoError(t, err)
 	require.Equal(t, "OK", v)
@@ -62,4 +62,9 @@ func TestASetIsOneCommandWithItsLife(t *testing.T) {
 	got, err := m.Get("k")
 	require.NoError(t, err)
 	require.Equal(t, "1", got)
+}
+
+func TestAScriptThatIsNotThereIsFoundOutAtTheStart(t *testing.T) {
+	t.Parallel()
+	require.Panics(t, func() { newScript("release", "no such") })
 }

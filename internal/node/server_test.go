@@ -163,7 +163,7 @@ func commandsOf(args ...[]any) ([]*Command, []*op) {
 func TestTheServerOfTheTestsAnswersCommandsInTurn(t *testing.T) {
 	t.Parallel()
 	overRedis(t, replying("+OK\r\n", ":1\r\n", "+PONG\r\n"), nil, func(t *testing.T, r *rig, _ *redis.Client) {
-		cmds, _ := commandsOf([]any{"set", "k", "1"}, releaseScript.args("k", "1"), []any{"ping"})
+		cmds, _ := commandsOf([]any{"set", "k", "1"}, releaseScript.args([]any{"k"}, "1"), []any{"ping"})
 		require.NoError(t, r.lanes[0].transport.Exec(cmds))
 		require.Equal(t, "OK", cmds[0].Val())
 		require.Equal(t, int64(1), cmds[1].Val())

@@ -1,18 +1,31 @@
 package node
 
 import (
+	"slices"
 	"sync"
 	"testing/synctest"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 
 	"github.com/quorumlock/go-redlock/internal/quorum"
 )
 
 const worldTTL = 300 * ms
 
+// life is a kind of attempt.
+type life struct {
+	keys   []any
+	from   any
+	end    Ending
+	strict bool // the node does not know the scripts at first
+	held   bool // once granted it is extended and repaired
+}
+
 // world is one claim on one node: all that can befall it, what is true on the node, and what this side knows of it.
 type world struct {
 	*rig
+	life
 	draw     *choices
 	attempt  Attempt
 	troubles int // batches whose fate is still chosen; all later ones fare well
@@ -22,33 +35,45 @@ type world struct {
 
 	// What is true.
 	store    *store
-	greedy   bool // another takes the key as soon as we are off it
+	greedy   bool // another takes the keys as soon as we are off them
 	onWay    int  // SETs of ours that will arrive late
-	set      bool // our SET was applied
-	refused  bool // our SET was refused
+	late     bool // there was one
+	set      bool // a SET of ours was applied
+	refused  bool // one was refused
 	setSent  bool
-	released bool // a release of ours deleted the key
+	released bool // a release of ours gave the keys up
+	lost     bool // the node forgot keys of ours
+	extended bool // an Extend found all of them, and armed them
+	repaired bool // a repair ran, and was not refused
 
 	// What came back to this side.
-	setBack, setGranted, setFailed bool
-	relSent, relNumber             bool // a release was sent after the SET's fate was known; a number came back for it
-	votes, answers, gaveUp         int
+	setBack, setGranted, setFailed, setUnknown bool
+	relSent, relNumber                         bool // a release was sent after the SETs' fates were known; a number came back for it
+	votes, answers, gaveUp                     int
+	asked, heard, repairs                      int // Extends, the answers to them, and those to repairs
+}
+
+// holds tells whether the node has our token, but for what we left there on purpose.
+func (w *world) holds() bool {
+	return slices.ContainsFunc(w.keys, func(key any) bool {
+		return w.store.holder(key) == "1" && !w.store.keys[key.(string)].left
+	})
 }
 
 // mayHold is the oracle: the node has our token, or will get it.
-func (w *world) mayHold() bool { return w.onWay > 0 || w.store.holder("k") == "1" }
+func (w *world) mayHold() bool { return w.onWay > 0 || w.holds() }
 
 // settled tells that this side can know that nothing of ours is there.
 func (w *world) settled() bool {
 	switch {
-	case !w.setBack:
+	case !w.setBack, w.setUnknown:
 		return false
 	case w.setGranted:
 		return w.relNumber
-	case w.setFailed:
+	case w.setFailed, w.from != nil && w.end == Delete: // the node may have the token that was to be taken over
 		return w.relSent
 	}
-	return !w.setSent
+	return true
 }
 
 func (w *world) claim(ok bool, what string) {
@@ -84,8 +109,9 @@ func (w *world) Released(node int, a quorum.Answer, mayHold bool, _ error) {
 	defer w.mu.Unlock()
 	w.answers++
 	w.claim(mayHold || !w.mayHold(), "released, and the token may be there")
-	w.claim(!w.released || a != quorum.Absent && a != quorum.Foreign, "we deleted it, and the answer says it was lost")
-	w.claim(a != quorum.Clear || !w.set || w.released || w.gaveUp > 1, "clear, and it was set")
+	gone := a == quorum.Absent || a == quorum.Foreign
+	w.claim(!w.released || !gone || w.lost || w.end == Leave, "we deleted it, and the answer says it was lost")
+	w.claim(a != quorum.Clear || !w.set || w.released || w.gaveUp > 1 || w.refused, "clear, and it was set")
 }
 
 // giveUp submits a release.
@@ -94,6 +120,9 @@ func (w *world) giveUp(withdraw bool) {
 	w.gaveUp++
 	w.mu.Unlock()
 	now := w.clock.Now()
+	if w.gaveUp == 1 {
+		w.attempt.End, w.attempt.Until = w.end, now+2*worldTTL
+	}
 	w.Release(&w.attempt, w, withdraw, now, now+patience)
 }
 
@@ -117,7 +146,7 @@ func (w *world) check() {
 func (w *world) fate(b *batch) {
 	sent := len(b.cmds)
 	ran, heard, failing := sent, sent, -1
-	if w.troubles > 0 {
+	if w.troubles > 0 && (!w.held || w.draw.pick(2) == 0) { // a lock that is held must live to see troubles later
 		w.troubles--
 		sent = len(b.cmds) - w.draw.pick(len(b.cmds)+1)
 		ran = sent - w.draw.pick(sent+1)
@@ -127,11 +156,16 @@ func (w *world) fate(b *batch) {
 			w.wait(nodeTimeout) // it hung, rather than broke
 		}
 	}
+	// Bytes that come late and releases that are answered by errors would together leave a key that nobody can be blamed for.
+	if failing >= 0 && w.late && !sets(b.cmds[failing].args) {
+		failing = -1
+	}
 	for i, c := range b.cmds {
-		if c.args[0] != "ping" {
+		switch {
+		case c.args[0] != "ping" && c.args[1] != "x":
 			w.command(c, i < sent, i < ran, i < heard, i == failing)
-		} else if i < heard {
-			pong(c)
+		case i < heard: // a probe, or what was to keep the node busy
+			granted(c)
 		}
 	}
 	b.back <- map[bool]error{true: errReset}[heard < len(b.cmds)]
@@ -141,50 +175,80 @@ func (w *world) fate(b *batch) {
 func (w *world) command(c *Command, sent, ran, heard, fails bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	isSet := c.args[0] == "set"
-	if isSet {
-		w.setBack = true
-	}
+	isSet, asks := sets(c.args), hashOf(c.args) == extendScript.hash
+	w.setBack = w.setBack || isSet
 	if !sent {
 		return
 	}
 	args := c.Args()
 	if isSet {
 		w.setSent = true
-	} else if w.setBack {
+	} else if w.setBack && !asks {
 		w.relSent = true
 	}
-	answer := readOnly
-	switch {
-	case !ran:
+	if !ran {
 		if isSet {
+			w.setUnknown = true
 			w.arriveLate(args)
 		}
 		return
-	case !fails:
-		had := w.store.holder("k") == "1"
-		answer = w.store.run(args)
-		has := w.store.holder("k") == "1"
-		w.set = w.set || has
-		w.refused = w.refused || isSet && !has
-		w.released = w.released || had && !has
-		if had && !has && w.greedy {
-			w.store.keys["k"] = entry{"another's", time.Now().Add(time.Hour)}
-		}
+	}
+	answer, v := readOnly, any(nil)
+	if !fails {
+		answer, v = w.run(args)
 	}
 	if !heard {
+		w.setUnknown = w.setUnknown || isSet
 		return
 	}
 	answer(c)
+	number := v == int64(1) || v == int64(0) || v == int64(-1)
 	switch {
+	case c.Err() == redis.ErrNoScript: //nolint:errorlint // the store's own
+		w.setSent = w.setSent && !isSet // as good as never sent
+		w.relSent = w.relSent && isSet
 	case isSet && fails:
 		w.setFailed = true
-	case isSet && w.refused:
-		w.setSent = false // as good as never sent
-	case isSet:
+	case isSet && (v == "OK" || v == int64(1)):
 		w.setGranted = true
-	case !fails:
+	case isSet:
+		w.setSent = false // as good as never sent
+	case number && !asks:
 		w.relNumber = true
+	}
+}
+
+// run runs a command on the node, and tells what it says. The mutex is held.
+func (w *world) run(args []any) (reply, any) {
+	had := w.holds()
+	answer := w.store.run(args)
+	var said Command
+	answer(&said)
+	v, err := said.Result()
+	switch hashOf(args) {
+	case extendScript.hash:
+		list, _ := v.([]any)
+		w.extended = w.extended || len(list) == 2
+	case repairScript.hash:
+		w.repaired = w.repaired || v == int64(1)
+	}
+	if sets(args) {
+		w.set = w.set || v == "OK" || v == int64(1)
+		w.refused = w.refused || err == redis.Nil || v == int64(0) //nolint:errorlint // the store's own
+	}
+	if had && !w.holds() {
+		w.released = true
+		w.grab()
+	}
+	return answer, v
+}
+
+// grab is how another takes what is free.
+func (w *world) grab() {
+	for _, key := range w.keys {
+		if w.greedy && w.store.holder(key) == "" {
+			w.store.keys[key.(string)] = entry{token: "another's", ends: time.Now().Add(time.Hour)}
+		}
 	}
 }
 
@@ -195,54 +259,11 @@ func (w *world) arriveLate(args []any) {
 		return
 	}
 	w.onWay++
+	w.late = true
 	time.AfterFunc(after, func() {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		w.onWay--
-		w.store.run(args)
-		w.set = w.set || w.store.holder("k") == "1"
+		_, _ = w.run(args)
 	})
-}
-
-// When the claim is given up.
-const (
-	whileQueued = iota
-	whileQueuedWithdrawing
-	whileFlying
-	whenAnswered
-	moments
-)
-
-// play is one life of the claim.
-func (w *world) play() {
-	w.store.script = true
-	if w.draw.pick(2) == 1 {
-		w.store.keys["k"] = entry{"another's", time.Now().Add(time.Hour)}
-	}
-	moment, again := w.draw.pick(moments), w.draw.pick(2) == 1
-	w.attempt = Attempt{Key: "k", Token: "1", TTL: worldTTL, TTLMillis: worldTTL.Milliseconds(), Voter: w}
-	now := w.clock.Now()
-	w.ask("x", "other")
-	busy, _ := w.next(0)
-	w.Ask(&w.attempt, now, now+patience)
-	if moment <= whileQueuedWithdrawing {
-		w.giveUp(moment == whileQueuedWithdrawing)
-	}
-	busy.end(nil, granted)
-	for {
-		w.check()
-		select {
-		case b := <-w.nodes[0].batches:
-			if moment == whileFlying && w.gaveUp == 0 {
-				w.giveUp(true)
-			}
-			w.fate(b)
-		case <-time.After(2 * ttl):
-			return
-		}
-		w.check()
-		if moment == whenAnswered && w.gaveUp == 0 || again && w.gaveUp == 1 {
-			w.giveUp(true)
-		}
-	}
 }

@@ -1,11 +1,6 @@
--- Deletes the lock's key where it still carries our token, and nothing else.
--- KEYS[1] the lock's key    ARGV[1] the token
--- 1: it was ours and is deleted    0: there is no key    -1: it is somebody else's
-local owner = redis.call('GET', KEYS[1])
-if owner == ARGV[1] then
-  return redis.call('DEL', KEYS[1])
+-- Deletes the keys of the lock where they still carry our token, or the one that it took over, and nothing else.
+-- KEYS the lock's    ARGV[1] the token, [2] of a lock that was taken over the one before    The answer is that of each.lua.
+local before = ARGV[2]
+local function ours(key)
+  redis.call('DEL', key)
 end
-if owner then
-  return -1
-end
-return 0
