@@ -10,8 +10,8 @@ N         ?= 10
 FUZZTIME  ?= 30s
 TESTFLAGS ?=
 MODULE    := github.com/quorumlock/go-redlock
-MODULES   := . bench tools
-MEASURED  := redlock internal/node internal/quorum clock
+MODULES   := . bench fence/sqltest tools
+MEASURED  := redlock internal/node internal/quorum clock fence
 SYSTEMS   := linux/386 darwin/arm64 windows/amd64
 
 include scripts/cluster.mk
@@ -75,7 +75,7 @@ cross: ## build and vet for the other systems
 	@for system in $(SYSTEMS); do \
 		echo $$system; \
 		export GOOS=$${system%/*} GOARCH=$${system#*/} CGO_ENABLED=0; \
-		{ go build ./... && go vet ./... && go -C bench vet ./... && go -C tools vet ./covergate ./runtests; } || exit 1; \
+		{ go build ./... && go vet ./... && go -C bench vet ./... && go -C fence/sqltest vet ./... && go -C tools vet ./covergate ./runtests; } || exit 1; \
 	done
 
 .PHONY: verify
