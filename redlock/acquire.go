@@ -3,7 +3,6 @@ package redlock
 import (
 	"context"
 	"errors"
-	"math/rand/v2"
 
 	"github.com/quorumlock/go-redlock/internal/quorum"
 )
@@ -36,7 +35,7 @@ func (l *Locker) Lock(ctx context.Context, key string, opts ...LockOption) (*Loc
 	if err != nil {
 		return nil, err
 	}
-	w := c.core.lines.join(c.wire)
+	w := c.core.lines.join(c.keys.line)
 	defer c.core.lines.leave(w)
 	if err := c.waitTurn(ctx, w); err != nil {
 		return nil, c.explain(ctx, nil, err)
@@ -66,7 +65,8 @@ type call struct {
 	terms *terms
 	op    string
 	key   string
-	wire  string
+	keys  keySet
+	from  any // of Resume: the token that has the keys
 }
 
 // call checks everything that can be checked before the first byte is sent.
@@ -79,11 +79,14 @@ func (l *Locker) call(ctx context.Context, op, key string, opts []LockOption) (c
 	if err != nil {
 		return call{}, err
 	}
-	wire, err := core.wireKey(key)
+	keys, err := core.keySet(key, t.more)
 	if err != nil {
 		return call{}, err
 	}
-	c := call{core: core, terms: t, op: op, key: key, wire: wire}
+	if _, ok := quorum.Seed(core.clock.Wall()); t.fenced && !ok {
+		return call{}, invalid("wall clock %v, of which fences are made, is not between 1970 and 2112", core.clock.Wall())
+	}
+	c := call{core: core, terms: t, op: op, key: key, keys: keys}
 	if err := ctx.Err(); err != nil {
 		return call{}, c.explain(ctx, nil, err)
 	}
@@ -93,18 +96,21 @@ func (l *Locker) call(ctx context.Context, op, key string, opts []LockOption) (c
 // errLostRound says that an attempt ended by the nodes' votes or their silence, and not by the caller.
 var errLostRound = errors.New("round lost")
 
-// attempt makes one attempt with a token of its own and tells the hook. The last one of a call waits for the class of a lost
+// attempt makes one attempt with a token of its own and tells the hooks. The last one of a call waits for the class of a lost
 // round; an earlier one goes on at the verdict. The error is errLostRound, ctx's, or ErrClosed; the round is being undone then,
 // or is nil where it did not begin.
 func (c *call) attempt(ctx context.Context, number int, last bool) (*Lock, *round, error) {
 	lock, r, err := c.contend(ctx, last)
-	if r != nil && c.core.hooks.Attempt != nil {
+	if r != nil {
 		c.report(ctx, r, number, err)
+	}
+	if lock != nil {
+		lock.acquired(ctx, number)
 	}
 	return lock, r, err
 }
 
-// contend is the attempt without its hook, which may take its time: Close waits for what is in here.
+// contend is the attempt without its hooks, which may take their time: Close waits for what is in here.
 func (c *call) contend(ctx context.Context, last bool) (*Lock, *round, error) {
 	if err := c.core.gate.enter(); err != nil {
 		return nil, nil, err
@@ -113,12 +119,19 @@ func (c *call) contend(ctx context.Context, last bool) (*Lock, *round, error) {
 	r := c.core.begin(c)
 	defer c.core.votesDue.remove(&r.due)
 	verdict, err := r.await(ctx, false)
-	switch {
-	case verdict == quorum.Won:
-		// Also if ctx ended in the same moment: the handle is the caller's then, never a key without one.
-		lock, err := r.win()
-		return lock, r, err
-	case err != nil:
+	if verdict == quorum.Won {
+		// Also if ctx ended in the same moment: the handle is the caller's then, never a key without one. A fence that is still to
+		// be stored is waited for as the votes were.
+		if err = r.number(ctx); err == nil {
+			err = r.win()
+		}
+		if err == nil {
+			return c.core.handle(ctx, r), r, nil
+		}
+		r.giveUp(true)
+		return nil, r, err
+	}
+	if err != nil {
 		r.giveUp(true)
 		return nil, r, err
 	}
@@ -133,18 +146,6 @@ func (c *call) contend(ctx context.Context, last bool) (*Lock, *round, error) {
 	return nil, r, err
 }
 
-func (c *call) report(ctx context.Context, r *round, number int, err error) {
-	e := r.failure(c.op)
-	a := Attempt{
-		Key: c.key, Number: number, Elapsed: c.core.clock.Now() - r.sent,
-		Granted: e.Granted, Refused: e.Refused, Unknown: e.Unknown, Unsent: e.Unsent,
-	}
-	if err != nil {
-		a.Err = c.explain(ctx, r, err)
-	}
-	c.core.hooks.attempt(ctx, a)
-}
-
 // explain is the caller's error for a call that ended with err, after its last round r; nil if it had none.
 func (c *call) explain(ctx context.Context, r *round, err error) error {
 	if errors.Is(err, ErrClosed) {
@@ -156,46 +157,18 @@ func (c *call) explain(ctx context.Context, r *round, err error) error {
 	} else {
 		e = c.core.newError(c.op, c.key)
 		e.Unsent = e.Nodes
-		e.classes = []error{ErrNotAcquired}
+		e.classes = c.unasked()
 	}
 	if !errors.Is(err, errLostRound) {
-		e.ended = append(e.ended, err)
-		if cause := context.Cause(ctx); !errors.Is(err, cause) {
-			e.ended = append(e.ended, cause)
-		}
+		e.addContext(ctx, err)
 	}
 	return e
 }
 
-// waitTurn waits until the caller is at the head of its key's line.
-func (c *call) waitTurn(ctx context.Context, w *waiter) error {
-	for !c.core.lines.heads(w) {
-		select {
-		case <-w.wake:
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-c.core.gate.shut:
-			return ErrClosed
-		}
-	}
-	w.forget()
-	return nil
-}
-
-// pause waits between two attempts: a random time, or until a hint comes. It never outlasts ctx.
-func (c *call) pause(ctx context.Context, w *waiter) error {
-	over := make(chan struct{})
-	d := quorum.Backoff(c.terms.backoffMin, c.terms.backoffMax, rand.Uint64())
-	stop := c.core.clock.AfterFunc(d, func() { close(over) })
-	defer stop()
-	select {
-	case <-over:
+// unasked is the class of a call that asked no node.
+func (c *call) unasked() []error {
+	if c.op == "resume" {
 		return nil
-	case <-w.wake:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-c.core.gate.shut:
-		return ErrClosed
 	}
+	return []error{ErrNotAcquired}
 }

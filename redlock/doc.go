@@ -8,19 +8,35 @@
 //	lock, err := locker.Lock(ctx, "invoice:42")
 //	defer lock.Unlock(ctx)
 //
+// # The life of a lock
+//
+// A lock is held from the return of Lock until it is given up ([Lock.Unlock], [Lock.Leave], [Lock.Detach], [Locker.Close]) or
+// lost; it ends once. [Lock.Extend] gives it a full TTL again, [Lock.KeepAlive] does so for as long as it can, and [Locker.Do] runs a
+// function under a lock that is kept alive. [Lock.Done], [Lock.Err] and [Lock.Context] tell that it ended, by the clock of this
+// process and without any network.
+//
 // # What is guaranteed
 //
-// Under the assumptions below, and as long as its holder heeds [Lock.Remaining], two holders of one key never overlap: the
-// intervals from the return of Lock to the end of validity, or to the call of Unlock, are disjoint on true time.
+// Under the assumptions below, and as long as its holder heeds [Lock.Done] or [Lock.Remaining], two holders of one key never
+// overlap: the intervals from the return of Lock to the end of validity, or to the call that gives it up, are disjoint on true
+// time.
+//
+// Honest loss: a lock is said to be lost no later than the end of its validity (plus what a timer is late; within 100 ms of waking
+// after a suspend), and what was once said lost stays so. Extend and Unlock never return nil for a lost lock.
+//
+// Continuity: Extend succeeds only if a majority of the nodes whose grants made the lock ours still had it.
+//
+// Fences: those of [WithFencing] rise with every holder of a key, as long as not all nodes that two holders have in common have
+// forgotten the key's counter; and even then, if they stayed away for longer than their clocks differ and half a second.
 //
 // Own only: no key that carries another's token is ever deleted, extended or overwritten.
 //
 // No ghosts: after a failed or cancelled Lock, or an Unlock, no key of ours remains one second after its node has answered
 // this process again. Bytes still in the network, and a process that died, cost one TTL at most.
 //
-// Bounded time: whatever the clients' options and however many nodes are silent, TryLock returns within the node timeout and
-// by the end of its context, Unlock within twice the node timeout, Lock at the end of its context, each plus what the
-// scheduler needs.
+// Bounded time: whatever the clients' options and however many nodes are silent, TryLock, Extend, Resume and Inspect return
+// within the node timeout (TryLock and Resume of a fenced lock within twice that) and by the end of their context, Unlock and
+// Leave within twice the node timeout, Lock at the end of its context, each plus what the scheduler needs.
 //
 // Vote honesty: success is a quorum of the nodes' own answers inside the validity. A lost reply, a timeout, an error, a
 // malformed reply is neither yes nor no, and no command is ever sent twice.

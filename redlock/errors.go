@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+
+	"github.com/redis/go-redis/v9"
 )
 
 // What went wrong, to be asked with errors.Is. The details are in a [*QuorumError] and its [*NodeError]s, to be had with
@@ -29,7 +31,7 @@ var (
 // Of an "unlock", Granted counts the nodes that are rid of the token and Refused those that carry another's; a lost lock
 // matches ErrTaken besides where those are so many that somebody else may have the lock.
 type QuorumError struct {
-	Op      string // "lock", "trylock" or "unlock"
+	Op      string // "lock", "trylock", "resume", "extend", "leave" or "unlock"
 	Key     string // without the prefix
 	Nodes   int
 	Quorum  int
@@ -41,16 +43,30 @@ type QuorumError struct {
 
 	classes []error // the first one names the error
 	ended   []error // the caller's context's error and cause
+	flawed  bool    // of an Extend that was won all the same
+}
+
+// addContext joins the error of the caller's context, and its cause.
+func (e *QuorumError) addContext(ctx context.Context, err error) {
+	e.ended = append(e.ended, err)
+	if cause := context.Cause(ctx); !errors.Is(err, cause) {
+		e.ended = append(e.ended, cause)
+	}
 }
 
 // Error says the class, the operation, the key and the facts. It names each node that failed once, and no token.
 func (e *QuorumError) Error() string {
 	var b strings.Builder
-	class := ErrNotAcquired
-	if len(e.classes) > 0 {
-		class = e.classes[0]
+	class := ErrNotAcquired.Error()
+	switch {
+	case len(e.classes) > 0:
+		class = e.classes[0].Error()
+	case e.flawed:
+		class = "redlock: jeopardy"
+	case e.Op == "extend" || e.Op == "resume":
+		class = "redlock: interrupted"
 	}
-	fmt.Fprintf(&b, "%v: %s %q: ", class, e.Op, e.Key)
+	fmt.Fprintf(&b, "%s: %s %q: ", class, e.Op, e.Key)
 	if e.Unsent == e.Nodes && len(e.Errs) == 0 {
 		b.WriteString("no node was asked")
 	} else {
@@ -119,61 +135,16 @@ func (e *NodeError) LogValue() slog.Value {
 	return slog.GroupValue(slog.Int("index", e.Index), slog.String("name", e.Name), slog.String("err", fmt.Sprint(e.Err)))
 }
 
-// errNodeTimeout is the cause of a vote that did not come within the node timeout.
-var errNodeTimeout = errors.New("no answer within the node timeout")
-
-// serverError is a reply of a server, its text cleaned.
-type serverError string
-
-func (t serverError) Error() string { return string(t) }
-
-// RedisError marks the error as a reply of a server, as the client's own errors are.
-func (t serverError) RedisError() {}
-
-// clean returns err, or an error of the same kind whose text holds no token: a server that does not know a command quotes
-// what it was sent, and the client quotes a reply that it cannot read.
-func clean(err error, token string) error {
-	text := err.Error()
-	cut, _, _ := strings.Cut(text, ", with args beginning with")
-	cut = hide(withoutReply(cut), token)
-	if cut == text {
-		return err
-	}
-	if _, ok := errorAs[interface{ RedisError() }](err); ok {
-		return serverError(cut)
-	}
-	return errors.New(cut)
-}
-
-// withoutReply cuts off what the client quotes of a reply. The reply may be that to another caller's command, whose token is
-// not known here: they share a pipeline, and its end.
-func withoutReply(text string) string {
-	for _, says := range [...]string{"redis: can't parse", "redis: invalid reply", "strconv."} {
-		if strings.HasPrefix(text, says) {
-			text, _, _ = strings.Cut(text, `"`)
+// barred tells whether a majority refuses our credentials or rights: asking again will not mend that.
+func (e *QuorumError) barred() bool {
+	n := 0
+	for _, err := range e.Errs {
+		for _, prefix := range [...]string{"NOAUTH", "WRONGPASS", "NOPERM"} {
+			if redis.HasErrorPrefix(err.Err, prefix) {
+				n++
+				break
+			}
 		}
 	}
-	return text
-}
-
-// hide cuts the token out of a text, also where only its beginning is quoted.
-func hide(text, token string) string {
-	const least = 8 // characters, 40 bits of which are no coincidence
-	for {
-		i := strings.Index(text, token[:least])
-		if i < 0 {
-			return text
-		}
-		n := least
-		for n < len(token) && strings.HasPrefix(text[i+n:], token[n:n+1]) {
-			n++
-		}
-		text = text[:i] + "…" + text[i+n:]
-	}
-}
-
-func errorAs[T any](err error) (T, bool) {
-	var target T
-	ok := errors.As(err, &target) //nolint:forbidigo // errors.AsType wants a type that is an error
-	return target, ok
+	return n >= e.Quorum
 }

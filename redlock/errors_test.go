@@ -128,7 +128,7 @@ func TestTooSlowIsToldFromTakenAndNoQuorum(t *testing.T) {
 		require.NoError(t, err)
 		r := c.core.begin(&call)
 		time.Sleep(ttl)
-		_, err = r.win()
+		err = r.win()
 		err = call.explain(t.Context(), r, err)
 		for _, sentinel := range sentinels {
 			require.Equal(t, contains([]error{ErrNotAcquired, ErrTooSlow}, sentinel), errors.Is(err, sentinel), "%v", sentinel)

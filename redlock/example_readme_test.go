@@ -10,6 +10,10 @@ import (
 
 func charge(context.Context) error { return nil }
 
+func report(context.Context) error { return nil }
+
+func pay(context.Context, int64) error { return nil }
+
 // The code of the README, to the letter: a test holds the two together.
 
 func Example_readme() {
@@ -29,6 +33,26 @@ func Example_readme() {
 		}
 		defer lock.Unlock(ctx) // works after ctx has ended, too
 		return charge(ctx)
+	}
+}
+
+func Example_readmeDo() {
+	_ = func() (err error) {
+		err = locker.Do(ctx, "nightly-report", func(ctx context.Context, lock *redlock.Lock) error {
+			return report(ctx) // stop when ctx ends: somebody else may be at work then
+		})
+		return err
+	}
+}
+
+func Example_readmeFence() {
+	_ = func() error {
+		lock, err := locker.Lock(ctx, "invoice:42", redlock.WithFencing())
+		if err != nil {
+			return err
+		}
+		defer lock.Unlock(ctx)
+		return pay(ctx, lock.Fence()) // UPDATE … SET fence = $1 … WHERE id = $2 AND fence <= $1
 	}
 }
 

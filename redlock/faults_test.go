@@ -29,49 +29,37 @@ func (m *master) resume() {
 
 // hold gives the key to somebody else.
 func (m *master) hold(key string, d time.Duration) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.keys[key] = entry{value: foreign, expires: time.Now().Add(d)}
+	m.put("set", key, foreign, "px", max(d.Milliseconds(), 1))
+}
+
+// put runs a command that does not come over the network.
+func (m *master) put(args ...any) any {
+	val, err := m.store.Do(time.Now(), args)
+	if err != nil {
+		panic(err)
+	}
+	return val
 }
 
 // forget is a restart without data.
-func (m *master) forget() {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	clear(m.keys)
-	m.scripts = false
-}
+func (m *master) forget() { m.store.Forget() }
 
 // foreign is somebody else's token.
 const foreign = "foreign"
 
 // values is what the keys that have not expired hold.
-func (m *master) values() map[string]string {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	all := make(map[string]string)
-	for k, e := range m.keys {
-		if time.Now().Before(e.expires) {
-			all[k] = e.value
-		}
-	}
-	return all
-}
+func (m *master) values() map[string]string { return m.store.Values(time.Now()) }
 
 // expiry is when the key ends here, or the zero time.
-func (m *master) expiry(key string) time.Time {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.keys[key].expires
-}
+func (m *master) expiry(key string) time.Time { return m.store.End(key) }
 
-// requests is what was sent here so far, of one name or (with "") of all.
+// requests is what was sent here so far, of one name, a command's or a script's, or (with "") of all.
 func (m *master) requests(name string) []request {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var some []request
 	for _, r := range m.log {
-		if name == "" || r.name == name {
+		if name == "" || r.name == name || r.script == name {
 			some = append(some, r)
 		}
 	}

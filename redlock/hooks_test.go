@@ -129,7 +129,7 @@ func TestAHookThatIsSlowDelaysItsOwnCallerOnly(t *testing.T) {
 			defer close(done)
 			lock, err := c.TryLock(t.Context(), "slow")
 			check(t, err, nil)
-			check(t, lock.Unlock(t.Context()), ErrLost)
+			check(t, lock.Unlock(t.Context()), nil) // Close gave it back in its time
 		}()
 		synctest.Wait()
 		require.Zero(t, took(func() {

@@ -17,7 +17,7 @@ import (
 )
 
 // One of five real masters stands still for a minute under the load of 128 callers on clients with default options. What
-// it is owed is what it may truly hold, at most a key a caller, though each caller makes thousands of calls meanwhile; all
+// it is owed is what it may truly hold, at most two keys a caller, though each caller makes thousands of calls meanwhile; all
 // of it is paid when it answers again, and no other node is owed anything or served less.
 func TestANodeThatStandsStillForAMinuteIsOwedWhatIsTrueAndIsPaid(t *testing.T) {
 	t.Parallel()
@@ -56,7 +56,9 @@ func TestANodeThatStandsStillForAMinuteIsOwedWhatIsTrueAndIsPaid(t *testing.T) {
 	t.Logf("keys owed to the stopped node at most: %d; to any other: %d", most, others)
 	require.Greater(t, after, before/3, "the others serve as before, within what a machine does to a test in a minute")
 	require.Positive(t, most, "it was stopped in the middle of calls")
-	require.LessOrEqual(t, most, callers)
+	// Of each caller the pipeline under way may carry the release of one lock, which the majority confirmed, and the SET of
+	// the next.
+	require.LessOrEqual(t, most, 2*callers)
 	require.Eventually(t, func() bool { return slices.Max(l.core.group.Debts()) == 0 }, 2*ttl, 10*time.Millisecond)
 	for i, c := range clients {
 		require.Eventually(t, func() bool {

@@ -38,6 +38,20 @@ var badTerms = []struct {
 	{"backoff upside down", WithBackoff(2*time.Second, time.Second), "backoff maximum 1s is below its minimum 2s"},
 	{"attempts negative", WithMaxAttempts(-1), "max attempts -1 is negative"},
 	{"attempts the most negative", WithMaxAttempts(math.MinInt), "is negative"},
+	{"hold below the ttl", WithMaxHold(ttl - 1), "max hold 9.999999999s is below the ttl 10s"},
+	{"hold negative", WithMaxHold(-1), "is below the ttl 10s"},
+	{"label too long", WithLabel(strings.Repeat("l", 257)), "label of 257 bytes is longer than 256"},
+	{"retention below the ttl", fencedFor(ttl - 1), "fence retention 9.999s is below the ttl 10s"},
+	{"retention negative", fencedFor(-time.Hour), "is below the ttl 10s"},
+	{"retention above the bound", fencedFor(10*365*24*time.Hour + time.Millisecond), "is above 87600h0m0s"},
+}
+
+// fencedFor is two options in one: a retention matters where there is a fence.
+func fencedFor(d time.Duration) LockOption {
+	return lockOption(func(t *terms) {
+		WithFencing().applyLock(t)
+		WithFenceRetention(d).applyLock(t)
+	})
 }
 
 var badSettings = []struct {
@@ -219,6 +233,11 @@ func TestTheLongestAndTheShortestTermsWork(t *testing.T) {
 		{"no drift", []Option{WithDrift(0)}},
 		{"backoff of the longest", []Option{WithBackoff(math.MaxInt64, math.MaxInt64)}},
 		{"attempts without number", []Option{WithMaxAttempts(math.MaxInt)}},
+		{"hold of the ttl", []Option{WithMaxHold(ttl)}},
+		{"hold without end", []Option{WithMaxHold(math.MaxInt64)}},
+		{"label of the longest", []Option{WithLabel(strings.Repeat("\x00 ", 128))}},
+		{"retention of the ttl", []Option{fencedFor(ttl)}},
+		{"retention of the longest", []Option{fencedFor(10 * 365 * 24 * time.Hour)}},
 	}
 	for _, tt := range tests {
 		bubble(t, func(t *testing.T) {

@@ -206,7 +206,7 @@ func TestANoticeFromBeforeAnAttemptDoesNotCutThePauseAfterIt(t *testing.T) {
 		c := held(t, time.Hour, WithBackoff(time.Second, time.Second))
 		call, err := c.call(t.Context(), "lock", "k", nil)
 		require.NoError(t, err)
-		first, second := c.core.lines.join(call.wire), c.core.lines.join(call.wire)
+		first, second := c.core.lines.join(call.keys.line), c.core.lines.join(call.keys.line)
 		c.core.lines.leave(first) // before the second has looked whether it is the head
 		require.NoError(t, call.waitTurn(t.Context(), second))
 		require.Equal(t, time.Second, took(func() { require.NoError(t, call.pause(t.Context(), second)) }))

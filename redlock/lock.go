@@ -10,19 +10,51 @@ import (
 )
 
 // Lock is a lock that was acquired. It is a handle, not a mutex: it cannot be taken again, and no two have the same token.
-// Its methods may be called from several goroutines at once.
+// It ends once: unlocked, left, detached or lost. Its methods may be called from several goroutines at once, and each looks
+// at the clock before anything else, so that a process that was stopped hears first that the lock is lost.
 type Lock struct {
 	// Set once. It is atomic only because package fmt does not look behind such a pointer: with a plain one the wrong verb for
 	// a Lock (not *Lock) would print the token.
 	won atomic.Pointer[round]
 
-	mu        sync.Mutex    // protects what follows; never held while anything is waited for
-	begun     bool          // Unlock has begun
-	overdue   bool          // validity had passed when it did
-	unlocking bool          // an Unlock is under way
-	others    chan struct{} // closed when that one ends; nil while no other waits for it
-	end       error         // how the lock ended: ErrUnlocked, or an ErrLost; nil while it did not
-	last      error         // what the latest Unlock came to
+	mu      sync.Mutex         // protects what follows; never held while anything is waited for
+	over    error              // how the lock ended: ErrUnlocked, or an ErrLost; nil while it is held
+	done    chan struct{}      // closed then; nil while nobody asked for it
+	heirs   map[*heir]struct{} // contexts that end with the lock
+	way     ending             // how it is given up
+	overdue bool               // it was lost before that began
+	giving  bool               // a call that gives it up is under way
+	others  chan struct{}      // closed when that one ends; nil while no other waits for it
+	final   error              // what every later such call returns; nil while none succeeded
+	last    error              // what the latest one came to
+	kept    bool               // a KeepAlive is under way
+
+	telling telling // a KeepAlive's hooks are under way
+	place   place   // among the Locker's held locks; that list's mutex guards it
+	watch   watch   // among those that are watched; the vigil's mutex guards it
+}
+
+// ending is how a lock is given up.
+type ending uint8
+
+const (
+	notYet ending = iota
+	byUnlock
+	byLeave
+	byDetach
+)
+
+// handle makes the handle of a round that was won.
+func (c *core) handle(ctx context.Context, r *round) *Lock {
+	k := &Lock{}
+	k.won.Store(r)
+	if c.hooks.Lost != nil {
+		r.born = context.WithoutCancel(ctx)
+	}
+	if !c.keepOnClose {
+		c.held.add(k, r.sent)
+	}
+	return k
 }
 
 // none tells that this is no lock that was acquired: a nil or a zero handle, which is not held.
@@ -30,7 +62,7 @@ func (k *Lock) none() bool { return k == nil || k.round() == nil }
 
 func (k *Lock) round() *round { return k.won.Load() }
 
-// Key returns the key as it was given, without the prefix.
+// Key returns the key as it was given, without the prefix: of a lock on several, the one of the call.
 func (k *Lock) Key() string {
 	if k.none() {
 		return ""
@@ -38,19 +70,17 @@ func (k *Lock) Key() string {
 	return k.round().key
 }
 
-// Remaining returns for how long the lock may still be trusted: its TTL less the time since it was asked for, and less the
-// drift of the clocks. It is 0 once that is over, and once the lock was given back. It asks no node.
+// Remaining returns for how long the lock may still be trusted: its TTL less the time since it was asked for, or last extended,
+// and less the drift of the clocks. It is 0 once the lock has ended. It asks no node.
 func (k *Lock) Remaining() time.Duration {
 	if k.none() {
 		return 0
 	}
 	now := k.round().core.clock.Now()
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.begun {
+	if k.state(now) != nil {
 		return 0
 	}
-	return k.round().validity(now)
+	return k.round().left(now)
 }
 
 // Until returns when Remaining will be 0, for people: it carries no monotonic reading and moves with the wall clock, so
@@ -63,78 +93,50 @@ func (k *Lock) Until() time.Time {
 	return k.round().core.clock.Wall().Add(left)
 }
 
-// Unlock gives the lock back on every node. It is detached from ctx's cancellation, so that a deferred Unlock works after
-// the request it served is over, and it returns within twice the node timeout. ctx's values reach the hooks.
-//
-// nil: the lock was held until now, and fewer than a quorum of the nodes may still carry it. ErrLost: its validity had
-// passed before the first Unlock began, or somebody else may have had it meanwhile; it is given back all the same.
-// ErrNoQuorum, in a *QuorumError that names the nodes: too few nodes confirmed; each may keep the key until its TTL, Unlock
-// may be called again, and the library goes on trying by itself. ErrUnlocked, without asking a node: an Unlock before
-// succeeded. Of several calls at once one succeeds and the others wait for it.
-func (k *Lock) Unlock(ctx context.Context) error {
-	switch {
-	case k.none():
+// Err returns nil while the lock is held, and then how it ended: ErrLost, or ErrUnlocked once Unlock, Leave, Detach or the
+// Locker's Close has begun to give it up. It asks no node.
+func (k *Lock) Err() error {
+	if k.none() {
 		return ErrUnlocked
-	case ctx == nil:
-		return invalid("context is nil")
 	}
-	now := k.round().core.clock.Now()
-	others, end := k.beginUnlock(now)
-	switch {
-	case others != nil:
-		<-others // cannot be for long: an Unlock is bounded, and the end of this one is ours too
-		return k.echo()
-	case end != nil:
-		return end
-	}
-	err := k.release(now)
-	k.endUnlock(err)
-	return err
+	return k.state(k.round().core.clock.Now())
 }
 
-// beginUnlock marks the lock as no longer held. It tells how it ended if it did before, or else what to wait for if another
-// Unlock is under way.
-func (k *Lock) beginUnlock(now time.Duration) (others <-chan struct{}, end error) {
+// state returns how the lock ended, and ends it if its validity has passed.
+func (k *Lock) state(now time.Duration) error {
 	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.unlocking {
-		if k.others == nil {
-			k.others = make(chan struct{})
-		}
-		return k.others, nil
+	over := k.over
+	k.mu.Unlock()
+	if over == nil && k.round().left(now) == 0 {
+		k.finish(fmt.Errorf("%w: the validity of %q has passed", ErrLost, k.Key()))
+		return k.state(now)
 	}
-	if !k.begun {
-		k.begun = true
-		k.overdue = k.round().validity(now) == 0
-	}
-	k.unlocking = k.end == nil
-	return nil, k.end
+	return over
 }
 
-func (k *Lock) endUnlock(err error) {
+// finish ends the lock, unless it has ended: it tells who waits, and cancels the contexts made of it.
+func (k *Lock) finish(err error) {
 	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.last, k.unlocking = err, false
-	switch {
-	case err == nil:
-		k.end = ErrUnlocked
-	case isLost(err):
-		k.end = err
+	if k.over != nil {
+		k.mu.Unlock()
+		return
 	}
-	if k.others != nil {
-		close(k.others)
-		k.others = nil
+	k.over = err
+	if k.done != nil {
+		close(k.done)
 	}
-}
-
-// echo is what an Unlock returns that waited for another one.
-func (k *Lock) echo() error {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.end != nil {
-		return k.end
+	heirs := k.heirs
+	k.heirs = nil
+	k.mu.Unlock()
+	for h := range heirs {
+		h.cancel(err)
 	}
-	return k.last
+	c := k.round().core
+	c.held.remove(k)
+	c.vigil.forget(k)
+	if isLost(err) {
+		k.tellLost(err)
+	}
 }
 
 // String names the key and what is left, and not the token.
@@ -150,5 +152,9 @@ func (k *Lock) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte(k.String())) 
 
 // LogValue is the lock as structured fields, without the token.
 func (k *Lock) LogValue() slog.Value {
-	return slog.GroupValue(slog.String("key", k.Key()), slog.Duration("remaining", k.Remaining()))
+	attrs := []slog.Attr{slog.String("key", k.Key()), slog.Duration("remaining", k.Remaining())}
+	if fence := k.Fence(); fence != 0 {
+		attrs = append(attrs, slog.Int64("fence", fence))
+	}
+	return slog.GroupValue(attrs...)
 }

@@ -34,6 +34,11 @@ type core struct {
 	answersDue  deadlines // of releases: twice that
 	lines       lines
 	gate        *gate
+	held        heldLocks
+	vigil       vigil
+	wheel       wheel
+	debtors     []telling // by node; nil without the hook
+	keepOnClose bool
 	owned       []*redis.Client // Open's own
 }
 
@@ -69,21 +74,27 @@ func newLocker(nodes []*redis.Client, s settings) (*Locker, error) {
 
 // assemble is the end of every construction: what is below it knows transports and no clients.
 func assemble(names []string, transports []node.Transport, s settings) *Locker {
-	return &Locker{
-		core: &core{
-			nodeTimeout: s.nodeTimeout,
-			drift:       s.drift,
-			prefix:      s.prefix,
-			clock:       s.clock,
-			hooks:       s.hooks,
-			names:       names,
-			group:       node.NewGroup(transports, s.clock, s.nodeTimeout),
-			votesDue:    deadlines{clock: s.clock, wait: s.nodeTimeout},
-			answersDue:  deadlines{clock: s.clock, wait: 2 * s.nodeTimeout},
-			gate:        newGate(),
-		},
-		terms: &s.terms,
+	c := &core{
+		nodeTimeout: s.nodeTimeout,
+		drift:       s.drift,
+		prefix:      s.prefix,
+		clock:       s.clock,
+		hooks:       s.hooks,
+		names:       names,
+		group:       node.NewGroup(transports, s.clock, s.nodeTimeout),
+		votesDue:    deadlines{clock: s.clock, wait: s.nodeTimeout},
+		answersDue:  deadlines{clock: s.clock, wait: 2 * s.nodeTimeout},
+		gate:        newGate(),
+		vigil:       vigil{clock: s.clock},
+		wheel:       wheel{clock: s.clock},
+		keepOnClose: s.keepOnClose,
 	}
+	c.vigil.looked = c.wheel.look
+	if s.hooks.Debts != nil {
+		c.debtors = make([]telling, len(names))
+		c.group.Owing = c.owing
+	}
+	return &Locker{core: c, terms: &s.terms}
 }
 
 const failoverAddr = "FailoverClient" // what every client of redis.NewFailoverClient shows as its address
@@ -142,12 +153,13 @@ func (l *Locker) ready(ctx context.Context) (*core, error) {
 	return l.core, nil
 }
 
-// Close ends every wait in Lock with ErrClosed and takes no new lock. Then it waits until what is owed to the nodes (keys
-// that may be there still, or may yet come) is paid, at most until ctx ends or one TTL has passed, and closes the clients
-// that Open made. It returns nil if everything is paid, ctx's cause if ctx ended first, and ErrClosed if a TTL passed and a node
-// still did not answer; the rest is forgotten then and ends with its TTL. A second Close waits likewise.
+// Close ends every wait in Lock and every KeepAlive with ErrClosed, takes no new lock, and gives back every lock that is held
+// (but for [WithoutReleaseOnClose]): on the nodes that answer at once, however many hang. Then it waits until what is owed to the
+// nodes (keys that may be there still, or may yet come) is paid, at most until ctx ends or one TTL has passed, and closes the
+// clients that Open made. It returns nil if everything is paid, ctx's cause if ctx ended first, and ErrClosed if a TTL passed and
+// a node still did not answer; the rest is forgotten then and ends with its TTL. A second Close waits likewise.
 //
-// A lock that is held keeps its key: Unlock it first. Unlock works after Close too, while the clients live.
+// Unlock works after Close too, while the clients live; of a lock that Close gave back it says how that went.
 func (l *Locker) Close(ctx context.Context) error {
 	switch {
 	case l == nil || l.core == nil:
@@ -157,6 +169,10 @@ func (l *Locker) Close(ctx context.Context) error {
 	}
 	c := l.core
 	c.gate.close()
+	now := c.clock.Now()
+	for _, k := range c.held.all() {
+		k.shutDown(now)
+	}
 	err := c.group.Close(ctx)
 	if errors.Is(err, node.ErrClosed) {
 		err = fmt.Errorf("%w: a node that does not answer may keep keys until their TTL", ErrClosed)

@@ -120,7 +120,7 @@ func TestALostReplyOfAReleaseIsNeverALostLock(t *testing.T) {
 			bubble(t, func(t *testing.T) {
 				c := newCluster(t, 5)
 				for _, m := range c.masters {
-					m.scripts = true // else it takes a second round trip
+					m.load() // else it takes a second round trip
 				}
 				lock := c.mustTryLock(t, "k")
 				synctest.Wait()

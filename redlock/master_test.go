@@ -3,7 +3,7 @@ package redlock
 import (
 	"errors"
 	"fmt"
-	"strings"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -11,26 +11,22 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/quorumlock/go-redlock/internal/node"
+	"github.com/quorumlock/go-redlock/internal/sim/store"
 )
 
-// master is a Redis in memory, as far as a lock needs one, behind a network with the faults it is told to have. It runs on
-// package time, and so on a bubble's. It is a node.Transport.
+// master is a Redis in memory, as far as a lock needs one, behind a network with the faults it is told to have. It runs the
+// library's own scripts, on package time, and so on a bubble's. It is a node.Transport.
 type master struct {
 	timeout time.Duration // how long the client waits for a reply
 	busy    atomic.Int32  // round trips under way
+	store   *store.Store
 
 	mu      sync.Mutex // protects what follows
-	keys    map[string]entry
-	scripts bool // the release script is loaded
 	way     way
 	log     []request
+	batches int // pipelines that left
 	stopped bool
 	backlog []func() // what a stopped master finds when it wakes
-}
-
-type entry struct {
-	value   string
-	expires time.Time
 }
 
 // way is how requests and replies travel at present.
@@ -47,9 +43,11 @@ type way struct {
 
 // request is a command whose bytes left, at a time.
 type request struct {
-	name, key, token string
-	ttl              time.Duration
-	at, applied      time.Time
+	name, script string // of a command that runs one, which of the library's
+	key, token   string // the first key, and what it is to carry
+	ttl          time.Duration
+	args         []any
+	at, applied  time.Time
 }
 
 // reply is an error that a server sends.
@@ -66,7 +64,7 @@ var (
 )
 
 func newMaster(timeout time.Duration) *master {
-	return &master{timeout: timeout, keys: make(map[string]entry)}
+	return &master{timeout: timeout, store: store.New()}
 }
 
 func (m *master) Exec(batch []*node.Command) error {
@@ -86,6 +84,7 @@ func (m *master) Exec(batch []*node.Command) error {
 	m.mu.Lock()
 	first := len(m.log)
 	m.log = append(m.log, requests...)
+	m.batches++
 	m.mu.Unlock()
 
 	type answer struct {
@@ -155,48 +154,48 @@ func (m *master) serve(i int, w way) (any, error) {
 }
 
 func (m *master) apply(r request) (any, error) {
-	held, there := m.keys[r.key]
-	there = there && time.Now().Before(held.expires)
-	switch r.name {
-	case "set":
-		if there {
-			return nil, redis.Nil
-		}
-		m.keys[r.key] = entry{value: r.token, expires: time.Now().Add(r.ttl)}
-		return "OK", nil
-	case "evalsha", "eval":
-		if r.name == "evalsha" && !m.scripts {
-			return nil, reply("NOSCRIPT No matching script. Please use EVAL.")
-		}
-		m.scripts = true
-		switch {
-		case !there:
-			return int64(0), nil
-		case held.value != r.token:
-			return int64(-1), nil
-		}
-		delete(m.keys, r.key)
-		return int64(1), nil
-	case "ping":
-		return "PONG", nil
+	val, err := m.store.Do(time.Now(), r.args)
+	if val == nil && err == nil {
+		return nil, redis.Nil // as the client has it
 	}
-	return nil, reply("ERR unknown command")
+	return val, err
 }
 
 // parse panics on anything but the commands of a lock: no other may ever be sent.
 func parse(args []any) request {
-	r := request{name: args[0].(string), at: time.Now()}
+	r := request{name: args[0].(string), at: time.Now(), args: args}
 	switch {
 	case r.name == "ping" && len(args) == 1:
 	case r.name == "set" && len(args) == 6 && args[3] == "nx" && args[4] == "px":
 		r.key, r.token = args[1].(string), args[2].(string)
-		r.ttl = time.Duration(args[5].(int64)) * time.Millisecond
-	case strings.HasPrefix(r.name, "eval") && len(args) == 5 && args[2] == 1:
-		r.key, r.token = args[3].(string), args[4].(string)
+		r.ttl = millis(args[5])
+	case r.name == "eval" || r.name == "evalsha":
+		name, ok := scriptName(args[1].(string))
+		if !ok {
+			panic(fmt.Sprintf("not a script of the library: %v", args))
+		}
+		r.script, r.key = name, args[3].(string)
+		argv := args[3+args[2].(int):]
+		if name != "inspect" {
+			r.token = argv[0].(string)
+		}
+		switch name {
+		case "acquire", "resume", "extend", "repair", "leave":
+			r.ttl = millis(argv[1])
+		}
 	default:
 		panic(fmt.Sprintf("not a command of a lock: %v", args))
 	}
 	return r
+}
+
+// millis is a number of milliseconds, as the library passes it or as it comes off the wire.
+func millis(arg any) time.Duration {
+	n, err := strconv.ParseInt(fmt.Sprint(arg), 10, 64)
+	if err != nil {
+		panic(err)
+	}
+	return time.Duration(n) * time.Millisecond
 }
 
 func sleep(d time.Duration) {

@@ -1,15 +1,12 @@
 package redlock
 
 import (
-	"fmt"
-	"math"
-	"strings"
+	"slices"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/quorumlock/go-redlock/clock"
-	"github.com/quorumlock/go-redlock/internal/quorum"
 )
 
 // Option is a setting of a whole [Locker], for [New] and [Open]. Every [LockOption] is one too, and sets a default there.
@@ -41,6 +38,7 @@ type settings struct {
 	prefix        string
 	clock         clock.Clock
 	hooks         Hooks
+	keepOnClose   bool
 	clientOptions []func(*redis.Options)
 }
 
@@ -52,6 +50,11 @@ type terms struct {
 	backoffMin  time.Duration
 	backoffMax  time.Duration
 	maxAttempts int
+	maxHold     time.Duration // 0: no bound
+	more        []string      // keys beside the one of the call
+	label       string
+	fenced      bool
+	retention   time.Duration
 	bad         error // what With was told wrong
 }
 
@@ -61,6 +64,7 @@ func defaults() settings {
 			ttl:        10 * time.Second,
 			backoffMin: 50 * time.Millisecond,
 			backoffMax: 100 * time.Millisecond,
+			retention:  7 * 24 * time.Hour,
 		},
 		nodeTimeout: 200 * time.Millisecond,
 		drift:       0.01,
@@ -83,6 +87,43 @@ func WithBackoff(min, max time.Duration) LockOption {
 // WithMaxAttempts lets [Locker.Lock] give up after n attempts. The default, 0, is no bound: it waits until its context ends.
 func WithMaxAttempts(n int) LockOption {
 	return lockOption(func(t *terms) { t.maxAttempts = n })
+}
+
+// WithKeys makes the lock one of several keys, which are had all or not at all, on each node in one step. They are sorted, and
+// a key that is named twice counts once; at most 64 with the call's own. Clients that lock overlapping sets in any order
+// cannot deadlock each other. Where the nodes' rights are by key, a client needs those for all.
+func WithKeys(more ...string) LockOption {
+	more = slices.Clone(more)
+	return lockOption(func(t *terms) { t.more = more })
+}
+
+// WithFencing gives every lock a number, [Lock.Fence], that is larger than that of every holder before: the resource can reject
+// who comes too late (package fence). It keeps a counter beside each key.
+func WithFencing() LockOption {
+	return lockOption(func(t *terms) { t.fenced = true })
+}
+
+// WithFenceRetention sets for how long a counter outlives the last acquisition or Extend of its key. While it is kept, fences rise
+// by the counters alone; after it, by the clocks. Cut to whole milliseconds, at least the TTL. The default is seven days.
+func WithFenceRetention(d time.Duration) LockOption {
+	return lockOption(func(t *terms) { t.retention = d.Truncate(time.Millisecond) })
+}
+
+// WithMaxHold ends the lock d after it was asked for, whatever is renewed: a holder that hangs does not keep it for ever. It must
+// not be below the TTL. The default, 0, is no bound.
+func WithMaxHold(d time.Duration) LockOption {
+	return lockOption(func(t *terms) { t.maxHold = d })
+}
+
+// WithLabel says who holds the lock, for [Locker.Inspect]; at most 256 bytes. It stands on the nodes beside the token, so it is no
+// place for a secret, and peers that share the keys take it for a part of the token.
+func WithLabel(s string) LockOption {
+	return lockOption(func(t *terms) { t.label = s })
+}
+
+// WithoutReleaseOnClose lets [Locker.Close] leave the locks that are held alone. By default it gives them back.
+func WithoutReleaseOnClose() Option {
+	return lockerOption(func(s *settings) { s.keepOnClose = true })
 }
 
 // WithNodeTimeout sets how long one node is waited for, whatever the timeouts of the clients are. It bounds every call (see
@@ -116,106 +157,4 @@ func WithHooks(h Hooks) Option {
 // [New] refuses it: there the clients are the caller's.
 func WithClientOptions(f func(*redis.Options)) Option {
 	return lockerOption(func(s *settings) { s.clientOptions = append(s.clientOptions, f) })
-}
-
-func (s *settings) apply(opts []Option) error {
-	for i, o := range opts {
-		if o == nil {
-			return invalid("option %d is nil", i)
-		}
-		o.applyLocker(s)
-	}
-	return s.validate()
-}
-
-func (s *settings) validate() error {
-	switch {
-	case s.nodeTimeout <= 0:
-		return invalid("node timeout %v is not above zero", s.nodeTimeout)
-	case math.IsNaN(s.drift) || s.drift < 0 || s.drift >= 1:
-		return invalid("drift %v is not from 0 to below 1", s.drift)
-	case s.clock == nil:
-		return invalid("clock is nil")
-	}
-	if err := reserved("prefix", s.prefix); err != nil {
-		return err
-	}
-	for _, f := range s.clientOptions {
-		if f == nil {
-			return invalid("client options function is nil")
-		}
-	}
-	return s.terms.seal(s.nodeTimeout, s.drift)
-}
-
-// seal checks the terms and works out what follows from them.
-func (t *terms) seal(nodeTimeout time.Duration, drift float64) error {
-	switch {
-	case t.ttl < quorum.MinTTL:
-		return invalid("ttl %v is below %v", t.ttl, quorum.MinTTL)
-	case t.ttl > quorum.MaxTTL:
-		return invalid("ttl %v is above %v", t.ttl, quorum.MaxTTL)
-	case t.backoffMin <= 0:
-		return invalid("backoff minimum %v is not above zero", t.backoffMin)
-	case t.backoffMax < t.backoffMin:
-		return invalid("backoff maximum %v is below its minimum %v", t.backoffMax, t.backoffMin)
-	case t.maxAttempts < 0:
-		return invalid("max attempts %d is negative", t.maxAttempts)
-	}
-	t.ttlMillis = t.ttl.Milliseconds()
-	t.drift = quorum.Drift(t.ttl, drift)
-	if validity := quorum.Validity(t.ttl, 0, t.drift); nodeTimeout >= validity {
-		return invalid("node timeout %v does not fit into ttl %v less drift %v", nodeTimeout, t.ttl, t.drift)
-	}
-	return nil
-}
-
-// with returns the terms changed by the options, or t itself where there are none.
-func (t *terms) with(opts []LockOption, c *core) (*terms, error) {
-	if len(opts) == 0 || t.bad != nil {
-		return t, t.bad
-	}
-	changed := *t
-	for i, o := range opts {
-		if o == nil {
-			return nil, invalid("option %d is nil", i)
-		}
-		o.applyLock(&changed)
-	}
-	if err := changed.seal(c.nodeTimeout, c.drift); err != nil {
-		return nil, err
-	}
-	return &changed, nil
-}
-
-const maxKey = 64 << 10
-
-// wireKey is the key on the wire, or what is wrong with it.
-func (c *core) wireKey(key string) (string, error) {
-	if key == "" {
-		return "", invalid("key is empty")
-	}
-	if n := len(c.prefix) + len(key); n > maxKey {
-		return "", invalid("key of %d bytes with its prefix is longer than %d", n, maxKey)
-	}
-	if err := reserved("key", key); err != nil {
-		return "", err
-	}
-	wire := c.prefix + key
-	// The prefix may end where the key goes on.
-	return wire, reserved("prefix and key", wire)
-}
-
-// reserved refuses the marks under which the library keeps what belongs to a lock but is none.
-func reserved(what, s string) error {
-	for _, mark := range [...]string{"~f:", "~q:", "~w:"} {
-		if strings.Contains(s, mark) {
-			return invalid("%s contains %q, which is reserved", what, mark)
-		}
-	}
-	return nil
-}
-
-func invalid(format string, args ...any) error {
-	return fmt.Errorf("%w: "+format, append([]any{ErrInvalid}, args...)...)
 }

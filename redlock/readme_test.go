@@ -23,7 +23,7 @@ func TestTheReadmesCodeCompiles(t *testing.T) {
 		require.Contains(t, examples, flat(block))
 		blocks++
 	}
-	require.Equal(t, 2, blocks)
+	require.Equal(t, 4, blocks)
 }
 
 // flat drops the indentation, which differs by where the code stands.

@@ -36,7 +36,7 @@ func (k *Lock) release(now time.Duration) error {
 	outcome := rel.await()
 	c.answersDue.remove(&rel.due)
 	if outcome != quorum.NotReleased {
-		c.lines.hint(r.wire)
+		c.lines.hint(lineOf(r.bid.Keys))
 	}
 	if outcome == quorum.Released && !k.overdue {
 		return nil
@@ -141,7 +141,7 @@ func (rel *release) failure(k *Lock, outcome quorum.Outcome) error {
 	defer rel.mu.Unlock()
 	e.Granted, e.Refused = rel.rid, rel.foreign
 	e.Unknown = e.Nodes - e.Granted - e.Refused
-	e.Errs = c.nodeErrors(rel.causes, r.token)
+	e.Errs = c.nodeErrors(rel.causes, r.secrets())
 	switch {
 	case outcome == quorum.LostLock || k.overdue:
 		e.classes = append(e.classes, ErrLost)

@@ -74,7 +74,7 @@ func TestALostReplyOfAReleaseOverTheWireIsNeverLost(t *testing.T) {
 			require.NoError(t, err)
 			time.Sleep(time.Millisecond)
 			for _, w := range wires[:n] {
-				w.scripts = true
+				w.load()
 				w.setBend(hangUpOn("evalsha"))
 			}
 			err = lock.Unlock(t.Context())

@@ -5,8 +5,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/quorumlock/go-redlock/internal/node"
 	"github.com/quorumlock/go-redlock/internal/quorum"
 )
@@ -18,11 +16,10 @@ type round struct {
 	core  *core
 	terms *terms
 	key   string // as the caller knows it
-	wire  string // as the nodes know it
-	token string
 	bid   node.Attempt
-	sent  time.Duration // before the first byte left
-	due   deadline      // the node timeout
+	sent  time.Duration   // before the first byte left
+	due   deadline        // the node timeout
+	born  context.Context //nolint:containedctx // of the call that won it, for the Lost hook; set with the handle, nil without that
 
 	changed chan struct{} // buffered: the caller looks again
 
@@ -32,18 +29,25 @@ type round struct {
 	causes []error // by node, of votes that are missing; nil while there are none
 	timeUp bool    // the node timeout is over: no vote is waited for any more
 	outran bool    // won, but the validity ran out before the caller could have it
+	lapsed bool    // won, but no majority stored the fence
+	fence  int64
+	stay   stay
 }
 
 // begin asks every node. Whoever calls it removes the deadline once no vote is waited for.
 func (c *core) begin(call *call) *round {
 	t := call.terms
 	r := &round{
-		core: c, terms: t, key: call.key, wire: call.wire, token: newToken(),
+		core: c, terms: t, key: call.key,
 		changed: make(chan struct{}, 1),
 		tally:   quorum.NewTally(len(c.names)),
 	}
-	r.bid = node.Attempt{Key: r.wire, Token: r.token, TTL: t.ttl, TTLMillis: t.ttlMillis, Voter: r}
+	r.bid = node.Attempt{
+		Keys: call.keys.wire, Token: t.value(newToken()), TTL: t.ttl, TTLMillis: t.ttlMillis, Voter: r, From: call.from,
+		Fencing: c.fencing(call),
+	}
 	r.sent = c.clock.Now()
+	r.stay.from = r.sent
 	c.votesDue.add(&r.due, r.sent, r)
 	c.group.Ask(&r.bid, r.sent, r.sent+c.nodeTimeout)
 	return r
@@ -168,24 +172,25 @@ func (r *round) verdict() quorum.Verdict {
 	return v
 }
 
-// win makes the handle of a won round, unless its validity ran out since the majority was counted.
-func (r *round) win() (*Lock, error) {
-	if r.validity(r.core.clock.Now()) > 0 {
-		k := &Lock{}
-		k.won.Store(r)
-		return k, nil
-	}
+// win returns errLostRound where the validity of a won round ran out since the majority was counted.
+func (r *round) win() error {
+	now := r.core.clock.Now()
 	r.mu.Lock()
-	r.outran = true
-	r.mu.Unlock()
-	r.giveUp(true)
-	return nil, errLostRound
+	defer r.mu.Unlock()
+	r.outran = r.validity(now) == 0
+	if r.outran {
+		return errLostRound
+	}
+	return nil
 }
 
 // giveUp undoes the round on every node, detached from any context. Where the class is still waited for, SETs that have not
 // left yet still do, ahead of their release: a node that was never asked could not say "taken".
 func (r *round) giveUp(withdraw bool) {
 	now := r.core.clock.Now()
+	if r.bid.From != nil {
+		r.bid.End = node.Restore
+	}
 	r.core.group.Release(&r.bid, nil, withdraw, now, now+2*r.core.nodeTimeout)
 }
 
@@ -197,42 +202,18 @@ func (r *round) failure(op string) *QuorumError {
 	e.Granted, e.Refused = r.tally.Granted(), r.tally.Refused()
 	e.Unknown, e.Unsent = r.tally.Unknown(), r.tally.Unsent()
 	switch class := r.tally.Class(); {
+	case class == quorum.Taken && r.bid.From != nil:
+		e.classes = append(e.classes, ErrLost)
 	case class == quorum.Taken:
 		e.classes = append(e.classes, ErrTaken)
-	case class == quorum.NoQuorum:
+	case class == quorum.NoQuorum || r.lapsed:
 		e.classes = append(e.classes, ErrNoQuorum)
 	case class == quorum.TooSlow || r.outran:
 		e.classes = append(e.classes, ErrTooSlow)
 	}
-	e.classes = append(e.classes, ErrNotAcquired)
-	e.Errs = r.core.nodeErrors(r.causes, r.token)
+	if r.bid.From == nil {
+		e.classes = append(e.classes, ErrNotAcquired)
+	}
+	e.Errs = r.core.nodeErrors(r.causes, r.secrets())
 	return e
-}
-
-func (c *core) newError(op, key string) *QuorumError {
-	return &QuorumError{Op: op, Key: key, Nodes: len(c.names), Quorum: quorum.Size(len(c.names))}
-}
-
-func (c *core) nodeErrors(causes []error, token string) []*NodeError {
-	var out []*NodeError
-	for i, err := range causes {
-		if err != nil {
-			out = append(out, &NodeError{Index: i, Name: c.names[i], Err: clean(err, token)})
-		}
-	}
-	return out
-}
-
-// barred tells whether a majority refuses our credentials or rights: asking again will not mend that.
-func (e *QuorumError) barred() bool {
-	n := 0
-	for _, err := range e.Errs {
-		for _, prefix := range [...]string{"NOAUTH", "WRONGPASS", "NOPERM"} {
-			if redis.HasErrorPrefix(err.Err, prefix) {
-				n++
-				break
-			}
-		}
-	}
-	return n >= e.Quorum
 }

@@ -61,16 +61,30 @@ func (w *wire) reply(args []any) []byte {
 			return raw
 		}
 	}
+	return []byte(encode(val, err))
+}
+
+// encode is a reply as a server writes it.
+func encode(val any, err error) string {
 	switch {
 	case errors.Is(err, redis.Nil):
-		return []byte("$-1\r\n")
+		return "$-1\r\n"
 	case err != nil:
-		return []byte("-" + err.Error() + "\r\n")
+		return "-" + err.Error() + "\r\n"
 	}
-	if n, ok := val.(int64); ok {
-		return []byte(":" + strconv.FormatInt(n, 10) + "\r\n")
+	switch v := val.(type) {
+	case int64:
+		return ":" + strconv.FormatInt(v, 10) + "\r\n"
+	case []any:
+		all := "*" + strconv.Itoa(len(v)) + "\r\n"
+		for _, element := range v {
+			all += encode(element, nil)
+		}
+		return all
+	case string:
+		return "+" + v + "\r\n"
 	}
-	return []byte("+" + val.(string) + "\r\n")
+	return "$-1\r\n"
 }
 
 func (w *wire) receive(r request) (any, error) {
@@ -105,7 +119,7 @@ func readCommand(in *bufio.Reader) ([]any, error) {
 		ms, err := strconv.ParseInt(args[5].(string), 10, 64)
 		args[5] = ms
 		return args, err
-	case strings.HasPrefix(args[0].(string), "eval") && n == 5:
+	case strings.HasPrefix(args[0].(string), "eval") && n > 3:
 		keys, err := strconv.Atoi(args[2].(string))
 		args[2] = keys
 		return args, err
