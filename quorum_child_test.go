@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -30,7 +31,13 @@ var roles = map[string]func(l *redlock.Locker) error{
 	"asked":   tryWhenAsked,
 	"holder":  holdForEver,
 	"counter": countInFile,
+	"renewer": renewUntilStopped,
+	"fencer":  takeFenced,
+	"resumer": resumeWhenAsked,
 }
+
+// patient are the roles in which a node may take its time.
+var patient = []string{"counter", "keeper", "resumer"}
 
 const (
 	holderTTL      = 3 * time.Second
@@ -41,7 +48,7 @@ const (
 
 func play(role string) int {
 	timeout := askedTimeout
-	if role == "counter" {
+	if slices.Contains(patient, role) {
 		timeout = generous
 	}
 	l, err := redlock.Open(strings.Split(os.Getenv(urlsVariable), ","),

@@ -72,7 +72,11 @@ func (tr *trial) end() {
 		}
 	}
 	for i, look := range tr.looks {
-		for _, key := range tr.foreign {
+		counters, err := look.Keys(ctx, tr.prefix+counterTag+"*").Result()
+		if err != nil {
+			tr.t.Errorf("node %d: %v", i, err)
+		}
+		for _, key := range append(counters, tr.foreign...) {
 			if err := look.Del(ctx, key).Err(); err != nil {
 				tr.t.Errorf("node %d: %v", i, err)
 			}

@@ -22,8 +22,8 @@ func (addresses) Present(context.Context) error {
 }
 
 func (addresses) Launch(ctx context.Context, addr string, s Settings) (Master, error) {
-	if len(s.Args) > 0 {
-		return nil, fmt.Errorf("arguments for a server that runs already: %w", errors.ErrUnsupported)
+	if len(s.Args) > 0 || s.WallClock != 0 {
+		return nil, fmt.Errorf("arguments or a clock for a server that runs already: %w", errors.ErrUnsupported)
 	}
 	if err := AwaitPong(ctx, addr); err != nil {
 		return nil, err

@@ -18,8 +18,8 @@ type embeddeds struct{}
 func (embeddeds) Present(context.Context) error { return nil }
 
 func (embeddeds) Launch(ctx context.Context, addr string, s Settings) (Master, error) {
-	if len(s.Args) > 0 {
-		return nil, fmt.Errorf("embedded servers take no arguments: %w", errors.ErrUnsupported)
+	if len(s.Args) > 0 || s.WallClock != 0 {
+		return nil, fmt.Errorf("embedded servers take no arguments and read our clock: %w", errors.ErrUnsupported)
 	}
 	e := &embedded{addr: addr, state: dead}
 	e.changed.L = &e.mu

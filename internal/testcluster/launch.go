@@ -4,12 +4,16 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"time"
 )
 
 // Settings is what the options of [Start] add up to; for who writes a [Launcher].
 type Settings struct {
 	Persistent bool     // keep every change on disk before it is answered
 	Args       []string // further arguments of redis-server
+
+	WallClock  time.Duration   // by how much this master's wall clock is ahead
+	wallClocks []time.Duration // of all nodes
 }
 
 // ServerFlags returns the arguments of a redis-server with these settings, without its address and folder.

@@ -97,7 +97,15 @@ func (p *process) Start(ctx context.Context, empty bool) error {
 		return err
 	}
 	defer func() { _ = log.Close() }() // the child has its own descriptor
+	env, _, err := p.settings.WallClockEnv("")
+	if err != nil {
+		return err
+	}
 	child := exec.Command(p.path, args...)
+	child.Env = os.Environ()
+	for name, value := range env {
+		child.Env = append(child.Env, name+"="+value)
+	}
 	child.Stdout, child.Stderr = log, log
 	child.SysProcAttr = dieWithParent()
 	if err := child.Start(); err != nil {

@@ -76,7 +76,7 @@ func Start(ctx context.Context, b Backend, n int, opts ...StartOption) (*Cluster
 	g, startCtx := errgroup.WithContext(ctx)
 	for i := range n {
 		g.Go(func() error {
-			node, err := startNode(startCtx, b, launcher, s, given[i])
+			node, err := startNode(startCtx, b, launcher, s.of(i), given[i])
 			c.Nodes[i] = node
 			return err
 		})

@@ -52,7 +52,12 @@ func (m *master) create(ctx context.Context) error {
 	}
 	command := append([]string{"redis-server", "--port", inside, "--dir", "/data", "--protected-mode", "no"},
 		m.settings.ServerFlags()...)
+	clock, err := m.wallClock()
+	if err != nil {
+		return err
+	}
 	box, err := testcontainers.Run(ctx, m.engine.image,
+		clock,
 		testcontainers.WithExposedPorts(inside+"/tcp"),
 		testcontainers.WithHostConfigModifier(func(c *container.HostConfig) { c.PortBindings = bindings }),
 		testcontainers.WithLabels(map[string]string{runLabel: m.engine.run}),
@@ -63,6 +68,19 @@ func (m *master) create(ctx context.Context) error {
 		return err
 	}
 	return m.await(ctx)
+}
+
+// wallClock puts the server's wall clock ahead as its settings say.
+func (m *master) wallClock() (testcontainers.CustomizeRequestOption, error) {
+	const inside = "/wall-clock.so"
+	env, library, err := m.settings.WallClockEnv(inside)
+	return func(req *testcontainers.GenericContainerRequest) error {
+		if library == "" {
+			return nil
+		}
+		file := testcontainers.ContainerFile{HostFilePath: library, ContainerFilePath: inside, FileMode: 0o755}
+		return errors.Join(testcontainers.WithEnv(env)(req), testcontainers.WithFiles(file)(req))
+	}, err
 }
 
 // await returns when the server answers PING, or has ended, with the last it said.
