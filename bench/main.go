@@ -63,7 +63,7 @@ func run(ctx context.Context, args []string, out, progress io.Writer) (err error
 	if err != nil {
 		return err
 	}
-	lines, err := report.Judge(results, report.Budgets(nodes, o.settings.HeldLocks))
+	lines, err := report.Judge(results, report.Budgets(nodes, o.settings))
 	if err != nil {
 		return err
 	}

@@ -45,6 +45,10 @@ func TestQuickRunMeasuresEveryBudgetAndWritesItsFiles(t *testing.T) {
 	require.Len(t, doc.Results.Peers, 1, "redsync with timeouts")
 	require.Equal(t, doc.Settings.HeldLocks, doc.Results.Memory.Released, progress.String())
 	require.Zero(t, doc.Results.Memory.KeysLeft, progress.String())
+	require.EqualValues(t, doc.Settings.Counters, doc.Results.Memory.Counters, "one a key, and no lock")
+	require.Greater(t, doc.Results.Memory.CounterBytes, 32.0)
+	require.Equal(t, doc.Settings.KeptLocks, doc.Results.Renewal.Kept+doc.Results.Renewal.Lost)
+	require.Positive(t, doc.Results.Renewal.Goroutines)
 	require.Contains(t, doc.Machine.Redis, "redis-server ")
 
 	text, err := os.ReadFile(markdown)

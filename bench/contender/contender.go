@@ -16,6 +16,7 @@ const (
 	RedsyncName         = "redsync"
 	RedsyncTimeoutsName = "redsync, timeouts honoured"
 	LibraryName         = "redlock"
+	FencedName          = "redlock, fenced"
 )
 
 // ttl is long enough that no lock of a measurement runs out while it is held, and

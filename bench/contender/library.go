@@ -14,29 +14,49 @@ const closeGrace = time.Second
 
 const holdingTimeout = 5 * time.Second
 
-type library struct{ locker *redlock.Locker }
+type library struct {
+	name   string
+	locker *redlock.Locker
+}
 
-// Library is this library on clients that Open makes, on default options.
-func Library(addrs []string) (Contender, error) {
-	locker, err := redlock.Open(urls(addrs))
+func open(name string, addrs []string, opts ...redlock.Option) (Contender, error) {
+	locker, err := redlock.Open(urls(addrs), opts...)
 	if err != nil {
 		return nil, err
 	}
-	return library{locker}, nil
+	return library{name, locker}, nil
 }
+
+// Library is this library on clients that Open makes, on default options.
+func Library(addrs []string) (Contender, error) { return open(LibraryName, addrs) }
+
+// Fenced is Library with a fence for every lock.
+func Fenced(addrs []string) (Contender, error) { return open(FencedName, addrs, redlock.WithFencing()) }
 
 // LibraryForHolding is this library with locks that live for ttl, so that many can be
 // held at once without renewal, and with a node timeout that a busy machine does not
 // reach: what is measured with it is heap, not speed.
 func LibraryForHolding(addrs []string, ttl time.Duration) (Contender, error) {
-	locker, err := redlock.Open(urls(addrs), redlock.WithTTL(ttl), redlock.WithNodeTimeout(holdingTimeout))
-	if err != nil {
-		return nil, err
-	}
-	return library{locker}, nil
+	return open(LibraryName, addrs, redlock.WithTTL(ttl), redlock.WithNodeTimeout(holdingTimeout))
 }
 
-func (l library) Name() string { return LibraryName }
+// FencedForHolding is LibraryForHolding with a fence for every lock.
+func FencedForHolding(addrs []string, ttl time.Duration) (Contender, error) {
+	return open(FencedName, addrs, redlock.WithTTL(ttl), redlock.WithNodeTimeout(holdingTimeout), redlock.WithFencing())
+}
+
+// LibraryForKeeping is Library with another ttl, whose locks are [Kept].
+func LibraryForKeeping(addrs []string, ttl time.Duration) (Contender, error) {
+	return open(LibraryName, addrs, redlock.WithTTL(ttl))
+}
+
+// Kept is a lock that can be renewed for as long as ctx lives.
+type Kept interface {
+	Held
+	KeepAlive(ctx context.Context) error
+}
+
+func (l library) Name() string { return l.name }
 
 func (l library) Acquire(ctx context.Context, key string) (Held, error) {
 	lock, err := l.locker.Lock(ctx, key)

@@ -108,6 +108,16 @@ func ofMemory(m func(*suite.MemoryFigures) float64) func(*suite.Results) ([]floa
 	}
 }
 
+// ofRenewal is a figure of the renewal section, which has one round.
+func ofRenewal(m func(*suite.RenewalFigures) float64) func(*suite.Results) ([]float64, error) {
+	return func(r *suite.Results) ([]float64, error) {
+		if r.Renewal == nil {
+			return nil, nil
+		}
+		return []float64{m(r.Renewal)}, nil
+	}
+}
+
 func pick(r *suite.Results, c suite.Cell, m metric) []float64 {
 	var values []float64
 	for _, f := range r.Rounds(c) {
@@ -118,6 +128,10 @@ func pick(r *suite.Results, c suite.Cell, m metric) []float64 {
 
 func lib(section string, callers int) suite.Cell {
 	return suite.Cell{Section: section, Contender: contender.LibraryName, Callers: callers}
+}
+
+func fenced(section string, callers int) suite.Cell {
+	return suite.Cell{Section: section, Contender: contender.FencedName, Callers: callers}
 }
 
 func raw(section string, callers int) suite.Cell {

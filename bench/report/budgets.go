@@ -2,14 +2,15 @@ package report
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/quorumlock/go-redlock/bench/suite"
 )
 
 // Budgets are the promises that docs/design.md makes for what is measured here.
-// locks is how many the memory section holds at once.
-func Budgets(nodes, locks int) []Budget {
-	return append(speed(), append(oneStopped(nodes), heldAndIdle(nodes, locks)...)...)
+// s is what was measured.
+func Budgets(nodes int, s suite.Settings) []Budget {
+	return slices.Concat(speed(), oneStopped(nodes), renewed(nodes, s), heldAndIdle(nodes, s.HeldLocks))
 }
 
 func speed() []Budget {
@@ -35,6 +36,10 @@ func speed() []Budget {
 		{
 			Name: "client CPU a cycle, 128 callers, over redsync", Unit: "×", Limit: 1.0 / 12,
 			values: ratio(cpu, lib(healthy, many), peer(healthy, many)),
+		},
+		{
+			Name: "fencing on: cycles/s, 128 callers, over plain", Unit: "×", Limit: 0.6, Least: true,
+			values: ratio(cyclesPerSecond, fenced(healthy, many), lib(healthy, many)),
 		},
 		{
 			Name: "1 ms round trip: acquire p50, 1 caller, over raw", Unit: "×", Limit: 1.15,
@@ -74,6 +79,24 @@ func oneStopped(nodes int) []Budget {
 		{
 			Name: "one node stopped: failed cycles, 128 callers", Limit: 0,
 			values: plain(failures, lib(stopped, many)),
+		},
+	}
+}
+
+func renewed(nodes int, s suite.Settings) []Budget {
+	what := fmt.Sprintf("%d locks kept alive, TTL %v: ", s.KeptLocks, s.KeptTTL)
+	return []Budget{
+		{
+			Name: what + "client CPU, of one core", Unit: "%", Limit: 10,
+			values: ofRenewal(func(f *suite.RenewalFigures) float64 { return 100 * f.Cores }),
+		},
+		{
+			Name: what + "goroutines", Limit: float64(s.KeptLocks + 4*nodes + 8),
+			values: ofRenewal(func(f *suite.RenewalFigures) float64 { return float64(f.Goroutines) }),
+		},
+		{
+			Name: what + "lost", Limit: 0,
+			values: ofRenewal(func(f *suite.RenewalFigures) float64 { return float64(f.Lost) }),
 		},
 	}
 }

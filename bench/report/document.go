@@ -54,6 +54,10 @@ func (d *Document) WriteMarkdown(w io.Writer) error {
 		p.table(d.waits())
 		p.line(peersNote)
 	}
+	if f := d.Results.Renewal; f != nil {
+		p.heading("Many locks kept alive")
+		p.table(renewal(f))
+	}
 	if m := d.Results.Memory; m != nil {
 		p.heading("Memory")
 		p.table(memory(m))
@@ -83,6 +87,7 @@ func (d *Document) machine() [][]string {
 		{"raw", fmt.Sprintf("go-redis %s on default options, %d connections at most", m.GoRedis, 10*m.Cores)},
 		{"redsync", fmt.Sprintf("%s as in its README: default options, the same clients, one a node", m.Redsync)},
 		{"redlock", "`Open` on default options, `Lock` and `Unlock`"},
+		{"redlock, fenced", "the same with `WithFencing`"},
 	}
 }
 

@@ -75,6 +75,20 @@ func memory(m *suite.MemoryFigures) [][]string {
 		{"of these, unlocked", fmt.Sprintf("%d, in %.1f s", m.Released, m.ReleaseSeconds)},
 		{"keys on all nodes, while held", strconv.FormatInt(m.KeysHeld, 10)},
 		{"keys on all nodes, after", strconv.FormatInt(m.KeysLeft, 10)},
+		{"counters that fenced locks left on one node", strconv.FormatInt(m.Counters, 10)},
+		{"of that node's memory, each", quantity(m.CounterBytes, "B")},
+	}
+}
+
+func renewal(f *suite.RenewalFigures) [][]string {
+	return [][]string{
+		{"what", "measured"},
+		{"locks, kept from the first to the last", strconv.Itoa(f.Kept)},
+		{"locks lost", strconv.Itoa(f.Lost)},
+		{"renewals a second", number(f.Renewals)},
+		{"measured for", quantity(f.Seconds, "s")},
+		{"client CPU, of one core", quantity(100*f.Cores, "%")},
+		{"goroutines", strconv.Itoa(f.Goroutines)},
 	}
 }
 

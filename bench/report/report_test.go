@@ -30,6 +30,7 @@ func run() *suite.Results {
 			IdleLockerBytes: 64 << 10, HeldLockBytes: 1 << 10, Held: 100_000, Released: 100_000, KeysHeld: 500_000,
 		},
 	}
+	r.Renewal = &suite.RenewalFigures{Kept: 10_000, Cores: 0.1, Goroutines: 10_028, Seconds: 30}
 	three := func(section, name string, callers int, f suite.Figures) {
 		c := suite.Cell{Section: section, Contender: name, Callers: callers}
 		r.Rows = append(r.Rows, &suite.Row{Cell: c, Rounds: []suite.Figures{f, f, f}})
@@ -43,6 +44,7 @@ func run() *suite.Results {
 	three(suite.Healthy, contender.LibraryName, suite.Alone, figures(13, 1))
 	three(suite.Healthy, contender.RedsyncName, suite.Many, peer)
 	three(suite.Healthy, contender.LibraryName, suite.Many, figures(20, 1000))
+	three(suite.Healthy, contender.FencedName, suite.Many, figures(20, 600))
 	three(suite.Healthy, contender.RedsyncName, suite.Crowd, peer)
 	three(suite.Healthy, contender.LibraryName, suite.Crowd, figures(30, 1200))
 	three(suite.Link, contender.RawName, suite.Alone, figures(100, 1))
@@ -60,7 +62,7 @@ func run() *suite.Results {
 
 func judge(t *testing.T, r *suite.Results) map[string]report.Line {
 	t.Helper()
-	lines, err := report.Judge(r, report.Budgets(5, 100_000))
+	lines, err := report.Judge(r, report.Budgets(5, suite.Full()))
 	require.NoError(t, err)
 	byName := map[string]report.Line{}
 	for _, l := range lines {
@@ -110,13 +112,17 @@ func TestABudgetThatIsMissedSaysSo(t *testing.T) {
 		"one node stopped: cycles/s, 128 callers, over healthy":      worse(suite.Stopped, lib, suite.Many, few),
 		"one node stopped: goroutines, 128 callers":                  worse(suite.Stopped, lib, suite.Many, func(f *suite.Figures) { f.Goroutines++ }),
 		"one node stopped: failed cycles, 128 callers":               worse(suite.Stopped, lib, suite.Many, func(f *suite.Figures) { f.Failures++ }),
+		"fencing on: cycles/s, 128 callers, over plain":              worse(suite.Healthy, contender.FencedName, suite.Many, few),
+		"10000 locks kept alive, TTL 9s: client CPU, of one core":    func(r *suite.Results) { r.Renewal.Cores += 0.001 },
+		"10000 locks kept alive, TTL 9s: goroutines":                 func(r *suite.Results) { r.Renewal.Goroutines++ },
+		"10000 locks kept alive, TTL 9s: lost":                       func(r *suite.Results) { r.Renewal.Lost++ },
 		"heap of an idle Locker of 5 nodes, no connections":          func(r *suite.Results) { r.Memory.IdleLockerBytes++ },
 		"heap of a held lock":                                        func(r *suite.Results) { r.Memory.HeldLockBytes++ },
 		"locks held at once":                                         func(r *suite.Results) { r.Memory.Held-- },
 		"of these, unlocked":                                         func(r *suite.Results) { r.Memory.Released-- },
 		"keys left on all nodes after that":                          func(r *suite.Results) { r.Memory.KeysLeft++ },
 	}
-	require.Len(t, cases, len(report.Budgets(5, 100_000)), "every budget has a case")
+	require.Len(t, cases, len(report.Budgets(5, suite.Full())), "every budget has a case")
 	for missed, spoil := range cases {
 		r := run()
 		spoil(r)
@@ -163,7 +169,7 @@ func TestARoundThatLacksItsPartnerIsAnError(t *testing.T) {
 	t.Parallel()
 	r := run()
 	r.Rows[0].Rounds = r.Rows[0].Rounds[:2]
-	_, err := report.Judge(r, report.Budgets(5, 100_000))
+	_, err := report.Judge(r, report.Budgets(5, suite.Full()))
 	require.ErrorContains(t, err, "acquire p50 alone, over a raw SET: stat: 3 rounds over 2")
 }
 
@@ -171,7 +177,7 @@ func document(t *testing.T) *report.Document {
 	t.Helper()
 	r := run()
 	r.Memory.HeldLockBytes = 2048
-	lines, err := report.Judge(r, report.Budgets(5, 100_000))
+	lines, err := report.Judge(r, report.Budgets(5, suite.Full()))
 	require.NoError(t, err)
 	return &report.Document{
 		Command: "the command", Machine: report.Machine{CPU: "a CPU", Cores: 2, Redis: "redis-server 7"},

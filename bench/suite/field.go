@@ -2,6 +2,7 @@ package suite
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -17,7 +18,11 @@ func openAll(addrs []string) (field, error) {
 	if err != nil {
 		return nil, err
 	}
-	return field{contender.Raw(addrs[0]), contender.Fan(addrs), contender.Redsync(addrs), library}, nil
+	fenced, err := contender.Fenced(addrs)
+	if err != nil {
+		return nil, errors.Join(err, library.Close())
+	}
+	return field{contender.Raw(addrs[0]), contender.Fan(addrs), contender.Redsync(addrs), library, fenced}, nil
 }
 
 func (f field) without(names ...string) field {

@@ -34,6 +34,9 @@ func (b *bench) memory(ctx context.Context) error {
 	if err := b.hold(ctx, m); err != nil {
 		return fmt.Errorf("memory: %w", err)
 	}
+	if err := b.counters(ctx, m); err != nil {
+		return fmt.Errorf("memory: counters: %w", err)
+	}
 	b.results.Memory = m
 	return nil
 }
@@ -106,7 +109,7 @@ func (b *bench) timeAll(done string, n int, do func(i int) error) (int, float64)
 	start := time.Now()
 	count, err := forAll(n, do)
 	if err != nil {
-		b.say("memory: %s %d of %d, the first failure: %v", done, count, n, err)
+		b.say("%s %d of %d, the first failure: %v", done, count, n, err)
 	}
 	return count, time.Since(start).Seconds()
 }

@@ -59,14 +59,27 @@ type MemoryFigures struct {
 	KeysLeft        int64   `json:"keys_left"` // over all nodes a moment after the last release
 	AcquireSeconds  float64 `json:"acquire_seconds"`
 	ReleaseSeconds  float64 `json:"release_seconds"`
+	Counters        int64   `json:"counters"`      // that fenced locks left on one node
+	CounterBytes    float64 `json:"counter_bytes"` // of that node's memory, each
+}
+
+// RenewalFigures is what it costs to keep many locks.
+type RenewalFigures struct {
+	Kept       int     `json:"kept"`       // from the start to the end
+	Lost       int     `json:"lost"`       // on the way, or never had
+	Cores      float64 `json:"cores"`      // that this process used
+	Goroutines int     `json:"goroutines"` // most at once, without those that were there before
+	Seconds    float64 `json:"seconds"`    // measured
+	Renewals   float64 `json:"per_second"` // by the settings: one each third of the TTL
 }
 
 // Results is everything a run measured. Rows are in the order of measuring.
 type Results struct {
-	Nodes  int            `json:"nodes"`
-	Rows   []*Row         `json:"rows"`
-	Peers  []*PeerWait    `json:"peers_while_stopped,omitempty"`
-	Memory *MemoryFigures `json:"memory,omitempty"`
+	Nodes   int             `json:"nodes"`
+	Rows    []*Row          `json:"rows"`
+	Peers   []*PeerWait     `json:"peers_while_stopped,omitempty"`
+	Renewal *RenewalFigures `json:"renewal,omitempty"`
+	Memory  *MemoryFigures  `json:"memory,omitempty"`
 }
 
 // Rounds returns the rounds of a cell, nil where it was not measured.

@@ -18,11 +18,12 @@ const (
 	Healthy = "healthy"
 	Link    = "link"
 	Stopped = "stopped"
+	Renewal = "renewal"
 	Memory  = "memory"
 )
 
 // Sections lists all sections in the order in which they run.
-func Sections() []string { return []string{Healthy, Link, Stopped, Memory} }
+func Sections() []string { return []string{Healthy, Link, Stopped, Renewal, Memory} }
 
 // Callers of the tables and budgets.
 const (
@@ -54,6 +55,10 @@ type Settings struct {
 	PeerWindow  time.Duration `json:"peer_window"`
 	HeldLocks   int           `json:"held_locks"`
 	IdleLockers int           `json:"idle_lockers"`
+	KeptLocks   int           `json:"kept_locks"`
+	KeptTTL     time.Duration `json:"kept_ttl"`
+	KeptFor     time.Duration `json:"kept_for"`
+	Counters    int           `json:"counters"` // of fences, on one node
 	// Only is one section, or empty for all.
 	Only string `json:"only,omitempty"`
 }
@@ -71,6 +76,10 @@ func Full() Settings {
 		PeerWindow:    2 * time.Second,
 		HeldLocks:     100_000,
 		IdleLockers:   64,
+		KeptLocks:     10_000,
+		KeptTTL:       9 * time.Second,
+		KeptFor:       30 * time.Second,
+		Counters:      1_000_000,
 	}
 }
 
@@ -86,6 +95,10 @@ func Quick() Settings {
 	s.PeerWindow = 0
 	s.HeldLocks = 2_000
 	s.IdleLockers = 8
+	s.KeptLocks = 100
+	s.KeptTTL = 1200 * time.Millisecond
+	s.KeptFor = 500 * time.Millisecond
+	s.Counters = 2_000
 	return s
 }
 

@@ -25,7 +25,7 @@ func TestSettingsNameWhatCannotBeRun(t *testing.T) {
 	s = suite.Full()
 	s.Only = "nothing"
 	require.ErrorIs(t, s.Validate(), suite.ErrSettings)
-	require.ErrorContains(t, s.Validate(), `no section "nothing": one of healthy, link, stopped, memory`)
+	require.ErrorContains(t, s.Validate(), `no section "nothing": one of healthy, link, stopped, renewal, memory`)
 
 	_, err := suite.Run(t.Context(), s, nil, nil)
 	require.ErrorIs(t, err, suite.ErrSettings, "before anything is touched")

@@ -48,6 +48,11 @@ func Run(ctx context.Context, s Settings, nodes Nodes, say func(format string, a
 			return nil, fmt.Errorf("round %d: %w", round+1, err)
 		}
 	}
+	if s.includes(Renewal) {
+		if err := b.renewal(ctx); err != nil {
+			return nil, err
+		}
+	}
 	if s.includes(Memory) {
 		if err := b.memory(ctx); err != nil {
 			return nil, err
@@ -74,7 +79,7 @@ func (b *bench) round(ctx context.Context, round int, links *link.Links) error {
 }
 
 // healthy compares them all with every node at hand. The fan is the floor of one
-// acquisition, so it runs alone only.
+// acquisition, so it runs alone only; what a fence costs shows without a crowd.
 func (b *bench) healthy(ctx context.Context, round int) error {
 	before := runtime.NumGoroutine()
 	field, err := openAll(b.nodes.Addrs())
@@ -87,8 +92,11 @@ func (b *bench) healthy(ctx context.Context, round int) error {
 	}
 	for _, callers := range []int{Alone, Many, Crowd} {
 		in := field
-		if callers != Alone {
+		switch callers {
+		case Many:
 			in = field.without(contender.FanName)
+		case Crowd:
+			in = field.without(contender.FanName, contender.FencedName)
 		}
 		if err := b.interleave(ctx, plan{Healthy, round, callers, before}, in); err != nil {
 			return err
@@ -101,11 +109,12 @@ func (b *bench) healthy(ctx context.Context, round int) error {
 // measure the default size of its client's pool, and no budget asks for it.
 func (b *bench) distant(ctx context.Context, round int, addrs []string) error {
 	before := runtime.NumGoroutine()
-	field, err := openAll(addrs)
+	opened, err := openAll(addrs)
 	if err != nil {
 		return err
 	}
-	defer field.close()
+	defer opened.close()
+	field := opened.without(contender.FencedName)
 	if err := b.greet(ctx, field); err != nil {
 		return err
 	}
