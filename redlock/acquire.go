@@ -83,8 +83,10 @@ func (l *Locker) call(ctx context.Context, op, key string, opts []LockOption) (c
 	if err != nil {
 		return call{}, err
 	}
-	if _, ok := quorum.Seed(core.clock.Wall()); t.fenced && !ok {
-		return call{}, invalid("wall clock %v, of which fences are made, is not between 1970 and 2112", core.clock.Wall())
+	if t.fenced {
+		if err := core.checkWall(); err != nil {
+			return call{}, err
+		}
 	}
 	c := call{core: core, terms: t, op: op, key: key, keys: keys}
 	if err := ctx.Err(); err != nil {

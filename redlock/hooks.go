@@ -23,7 +23,8 @@ type Hooks struct {
 	Extended func(ctx context.Context, e Extension)
 	// Jeopardy is told of every Extend that failed, or found that a node had lost the key, while the lock is still held.
 	Jeopardy func(ctx context.Context, j Jeopardy)
-	// Lost is told when a lock was lost, with the values of the context that acquired it.
+	// Lost is told when a lock was lost, with the values of the context that acquired it: at the end of its validity where somebody
+	// asked for Done or Context, or keeps it alive, else by the next call of one of its methods, if there is one.
 	Lost func(ctx context.Context, l Loss)
 	// Released is told of every Unlock and Leave that asked nodes.
 	Released func(ctx context.Context, r Release)

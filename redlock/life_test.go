@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/quorumlock/go-redlock/clock"
+	"github.com/quorumlock/go-redlock/internal/quorum"
 )
 
 // validity is how long a lock lasts that was had at once.
@@ -21,6 +22,8 @@ func primed(t *testing.T, n int, opts ...Option) *cluster {
 	for _, m := range c.masters {
 		m.load()
 	}
+	now := c.core.clock.Now() // what the nodes' clocks show is known, as after a first fence
+	c.core.nodeTime.learn([]quorum.Stamp{{Time: time.Now().UnixMicro()}}, now, now)
 	return c
 }
 

@@ -35,6 +35,7 @@ type core struct {
 	lines       lines
 	gate        *gate
 	held        heldLocks
+	nodeTime    nodeTime
 	vigil       vigil
 	wheel       wheel
 	debtors     []telling // by node; nil without the hook

@@ -14,12 +14,21 @@ func (c *core) fencing(call *call) *node.Fencing {
 	if !call.terms.fenced {
 		return nil
 	}
-	seed, _ := quorum.Seed(c.clock.Wall()) // was checked with the call; one that turned bad since counts for nothing anywhere
-	f := &node.Fencing{Seed: seed, Retention: call.terms.retention.Milliseconds(), Stamps: make([]quorum.Stamp, len(c.names))}
+	f := &node.Fencing{Seed: c.nodeTime.seed(c.clock.Now()), Retention: call.terms.retention.Milliseconds(), Stamps: make([]quorum.Stamp, len(c.names))}
 	for _, key := range call.keys.wire {
 		f.Counters = append(f.Counters, c.counter(key))
 	}
 	return f
+}
+
+// checkWall refuses to make fences where the wall clock shows no year of theirs. Nothing in them comes from it, but where it does
+// not know the century the nodes' may not either.
+func (c *core) checkWall() error {
+	wall := c.clock.Wall()
+	if _, ok := quorum.Seed(wall); !ok {
+		return invalid("wall clock %v is not between 1970 and 2112", wall)
+	}
+	return nil
 }
 
 // number gives a fenced round that was won its fence, and sees to it that a majority of the nodes has it stored: where they
@@ -50,6 +59,7 @@ func (r *round) decideFence() (fence int64, stored bool) {
 			stamps = append(stamps, r.bid.Fencing.Stamps[i])
 		}
 	}
+	r.core.nodeTime.learn(stamps, r.sent, r.core.clock.Now())
 	return quorum.Fence(len(r.core.names), stamps)
 }
 

@@ -5,8 +5,9 @@ import "context"
 const maxToken = 4096 // bytes: more than any token and label of ours or of a peer
 
 // Resume takes over a lock that was given up with [Lock.Detach], elsewhere mostly, whose token that returned. On each node it puts
-// a token of its own in the place of the one given, for a full TTL; so of several that resume the same token one has the lock at
-// most, and nothing the giver still sends has an effect. It makes one attempt and returns within the node timeout (of a fenced
+// a token of its own in the place of the one given, for a full TTL; so of several that resume the same token at once one has the
+// lock at most (none, where they split the nodes between them; then it may be tried again), and nothing the giver still sends has
+// an effect. It makes one attempt and returns within the node timeout (of a fenced
 // lock twice that), or when ctx ends.
 //
 // The key and the options must be those of the giver. A fenced lock gets a new fence, larger than the giver's. ErrLost: a majority

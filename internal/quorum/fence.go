@@ -68,7 +68,7 @@ func Fence(n int, stamps []Stamp) (fence int64, stored bool) {
 		}
 	}
 	if seeded < Size(n) {
-		fence = max(fence, medianTime(stamps))
+		fence = max(fence, MedianTime(stamps))
 	}
 	holders := 0
 	for _, s := range stamps {
@@ -79,10 +79,10 @@ func Fence(n int, stamps []Stamp) (fence int64, stored bool) {
 	return fence, holders >= Size(n)
 }
 
-// medianTime returns the median of the stamps' times, the lower of two. It sorts
-// by insertion, into an array of its own: the stamps stay in the caller's order,
-// nothing allocates, and there are few.
-func medianTime(stamps []Stamp) int64 {
+// MedianTime returns the median of the stamps' times, the lower of two; there must
+// be one, and no more than MaxNodes. It sorts by insertion, into an array of its
+// own: the stamps stay in the caller's order, nothing allocates, and there are few.
+func MedianTime(stamps []Stamp) int64 {
 	var sorted [MaxNodes]int64
 	for i, s := range stamps {
 		for ; i > 0 && sorted[i-1] > s.Time; i-- {
