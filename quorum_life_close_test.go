@@ -106,3 +106,21 @@ func TestCloseLeavesLocksAloneThatAreNotItsToFree(t *testing.T) {
 	tr.gone("given")
 	tr.free("held") // nobody can give it back whose connections are closed
 }
+
+// A service that is told to stop has a context that has ended. Its clients are closed with the Locker, and not before what was
+// held has left.
+func TestCloseFreesWhatIsHeldThoughItsContextHasEnded(t *testing.T) {
+	t.Parallel()
+	tr := begin(t)
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	for range 10 {
+		l, err := redlock.Open(tr.urls(false), redlock.WithPrefix(tr.prefix), redlock.WithNodeTimeout(generous))
+		require.NoError(t, err)
+		for i := range 10 {
+			tr.lock(l, fmt.Sprint("held", i))
+		}
+		_ = l.Close(ended) // it cannot know how that went
+		require.True(t, until(time.Second, func() bool { return len(tr.keys()) == 0 }), "left: %v", tr.keys())
+	}
+}

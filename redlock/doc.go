@@ -26,8 +26,9 @@
 //
 // Continuity: Extend succeeds only if a majority of the nodes whose grants made the lock ours still had it.
 //
-// Fences: those of [WithFencing] rise with every holder of a key, as long as not all nodes that two holders have in common have
-// forgotten the key's counter; and even then, if they stayed away for longer than their clocks differ and half a second.
+// Fences: where every holder of a key takes it [WithFencing], they rise from one to the next, as long as not all nodes that stored
+// the one's fence and granted the other have forgotten the key's counter (an Extend stores it on all that have the key); and even
+// then, if they stayed away for longer than their clocks differ and half a second.
 //
 // Own only: no key that carries another's token is ever deleted, extended or overwritten.
 //

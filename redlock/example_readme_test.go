@@ -25,20 +25,22 @@ func Example_readme() {
 		if err != nil {
 			return err
 		}
-		defer locker.Close(ctx)
+		defer locker.Close(context.WithoutCancel(ctx)) // gives back what is held; give it a deadline of its own
 
-		lock, err := locker.Lock(ctx, "invoice:42", redlock.WithTTL(30*time.Second))
+		lock, err := locker.Lock(ctx, "invoice:42", redlock.WithTTL(30*time.Second)) // waits until ctx ends
 		if err != nil {
 			return err
 		}
-		defer lock.Unlock(ctx) // works after ctx has ended, too
+		defer lock.Unlock(ctx)           // works after ctx has ended, too
+		ctx, cancel := lock.Context(ctx) // ends with the lock
+		defer cancel()
 		return charge(ctx)
 	}
 }
 
 func Example_readmeDo() {
 	_ = func() (err error) {
-		err = locker.Do(ctx, "nightly-report", func(ctx context.Context, lock *redlock.Lock) error {
+		err = locker.With(redlock.WithTTL(30*time.Second)).Do(ctx, "nightly-report", func(ctx context.Context, lock *redlock.Lock) error {
 			return report(ctx) // stop when ctx ends: somebody else may be at work then
 		})
 		return err

@@ -60,7 +60,8 @@ func (k *Lock) extend(ctx context.Context) (*extension, error) {
 	}
 	c.votesDue.add(&e.due, now, e)
 	defer c.votesDue.remove(&e.due)
-	c.group.Extend(&e.round.bid, e, now, now+min(e.round.left(now), c.nodeTimeout)) // nothing leaves once the lock has run out
+	deadline := now + min(e.round.left(now), c.nodeTimeout) // nothing leaves once the lock has run out
+	c.group.Extend(&e.round.bid, e.round.fenceNow(), e, now, deadline)
 	return e, e.await(ctx)
 }
 
@@ -137,6 +138,9 @@ func (e *extension) proof(at time.Duration) error {
 // on every lane, or refuses the repair.
 func (e *extension) repair(nodes uint64, now time.Duration) {
 	r := e.round
+	if nodes == 0 || e.lock.state(now) != nil {
+		return // what was said to be lost is not brought back
+	}
 	left := r.left(now)
 	for i := range r.core.names {
 		if nodes&(1<<i) != 0 && left > 0 {
@@ -189,15 +193,15 @@ func (e *extension) await(ctx context.Context) error {
 		case <-e.changed:
 		case <-e.lock.doneNow():
 		case <-ctx.Done():
-			return e.leave(ctx)
+			return e.leave(func() error { return e.round.interrupted(ctx, e) })
 		case <-e.round.core.gate.shut:
-			return ErrClosed
+			return e.leave(func() error { return ErrClosed })
 		}
 	}
 }
 
-// leave ends the call before the verdict. If that was reached in the same moment, it counts.
-func (e *extension) leave(ctx context.Context) error {
+// leave ends the call before the verdict, with that error. If the verdict was reached in the same moment, it counts.
+func (e *extension) leave(why func() error) error {
 	e.mu.Lock()
 	e.left = true
 	verdict := e.tally.Verdict()
@@ -205,7 +209,7 @@ func (e *extension) leave(ctx context.Context) error {
 	if verdict == quorum.Won {
 		return e.lock.state(e.round.core.clock.Now())
 	}
-	return e.round.interrupted(ctx, e)
+	return why()
 }
 
 func (e *extension) failure() error {

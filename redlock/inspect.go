@@ -21,14 +21,14 @@ type Inspection struct {
 
 // NodeState is what one node has under the key.
 type NodeState struct {
-	Index  int    // among the nodes given to New or Open, from 0
-	Name   string // its address
-	Holder string // a short digest of the holder's token, which tells holders apart and opens nothing; "": the key is free
-	Label  string // the holder's, see WithLabel
-	TTL    time.Duration
-	Fence  int64 // the largest given out there; 0: none
-	Owed   int   // how many keys this Locker owes to the node: they may be there, and are to be deleted when it answers
-	Err    error // why nothing is known of the node, a *NodeError; nil otherwise
+	Index  int           // among the nodes given to New or Open, from 0
+	Name   string        // its address
+	Holder string        // a short digest of the holder's token, which tells holders apart and opens nothing; "": the key is free
+	Label  string        // the holder's, see WithLabel
+	TTL    time.Duration // negative: the key has no end, and is nobody's of this library
+	Fence  int64         // the largest given out there; 0: none
+	Owed   int           // how many keys this Locker owes to the node: they may be there, and are to be deleted when it answers
+	Err    error         // why nothing is known of the node, a *NodeError; nil otherwise
 }
 
 // Holder returns the digest and the label of who has a quorum of the nodes, and "" if nobody was seen to.

@@ -54,7 +54,7 @@ func lineOf(wire []any) string {
 	var line strings.Builder
 	for _, key := range wire {
 		// The length keeps two sets apart whatever bytes are in the keys.
-		line.WriteString(strconv.Itoa(len(key.(string))) + ":" + key.(string))
+		line.WriteString("~q:" + strconv.Itoa(len(key.(string))) + ":" + key.(string))
 	}
 	return line.String()
 }

@@ -117,17 +117,29 @@ func (k *Lock) state(now time.Duration) error {
 // finish ends the lock, unless it has ended: it tells who waits, and cancels the contexts made of it.
 func (k *Lock) finish(err error) {
 	k.mu.Lock()
+	first := k.over == nil
+	heirs := k.settle(err)
+	k.mu.Unlock()
+	if first {
+		k.followUp(err, heirs)
+	}
+}
+
+// settle ends the lock, unless it has ended, and returns the contexts to cancel. The mutex is held; followUp comes next, without it.
+func (k *Lock) settle(err error) (heirs map[*heir]struct{}) {
 	if k.over != nil {
-		k.mu.Unlock()
-		return
+		return nil
 	}
 	k.over = err
 	if k.done != nil {
 		close(k.done)
 	}
-	heirs := k.heirs
-	k.heirs = nil
-	k.mu.Unlock()
+	heirs, k.heirs = k.heirs, nil
+	return heirs
+}
+
+// followUp does what follows from the end.
+func (k *Lock) followUp(err error, heirs map[*heir]struct{}) {
 	for h := range heirs {
 		h.cancel(err)
 	}

@@ -158,7 +158,8 @@ func (l *Locker) ready(ctx context.Context) (*core, error) {
 // (but for [WithoutReleaseOnClose]): on the nodes that answer at once, however many hang. Then it waits until what is owed to the
 // nodes (keys that may be there still, or may yet come) is paid, at most until ctx ends or one TTL has passed, and closes the
 // clients that Open made. It returns nil if everything is paid, ctx's cause if ctx ended first, and ErrClosed if a TTL passed and
-// a node still did not answer; the rest is forgotten then and ends with its TTL. A second Close waits likewise.
+// a node still did not answer; the rest is forgotten then and ends with its TTL. A second Close waits likewise. Where ctx has ended
+// what is held is given back all the same, without knowing how that goes; Open's clients get one node timeout for it.
 //
 // Unlock works after Close too, while the clients live; of a lock that Close gave back it says how that went.
 func (l *Locker) Close(ctx context.Context) error {
@@ -170,6 +171,7 @@ func (l *Locker) Close(ctx context.Context) error {
 	}
 	c := l.core
 	c.gate.close()
+	c.group.Shut()
 	now := c.clock.Now()
 	for _, k := range c.held.all() {
 		k.shutDown(now)
@@ -177,6 +179,9 @@ func (l *Locker) Close(ctx context.Context) error {
 	err := c.group.Close(ctx)
 	if errors.Is(err, node.ErrClosed) {
 		err = fmt.Errorf("%w: a node that does not answer may keep keys until their TTL", ErrClosed)
+	}
+	if len(c.owned) > 0 {
+		c.group.Linger(c.nodeTimeout) // what was given back leaves before its client does, also where ctx had ended
 	}
 	for _, client := range c.owned {
 		_ = client.Close() // it may be closed already, by an earlier Close

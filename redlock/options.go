@@ -98,7 +98,8 @@ func WithKeys(more ...string) LockOption {
 }
 
 // WithFencing gives every lock a number, [Lock.Fence], that is larger than that of every holder before: the resource can reject
-// who comes too late (package fence). It keeps a counter beside each key.
+// who comes too late (package fence). Every holder of the key must use it. It keeps a counter beside each key, under the prefix,
+// "~f:" and the key.
 func WithFencing() LockOption {
 	return lockOption(func(t *terms) { t.fenced = true })
 }

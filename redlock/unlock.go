@@ -60,16 +60,20 @@ func (k *Lock) begin(w ending, now time.Duration) (others <-chan struct{}, end e
 		}
 		return k.others, nil
 	}
-	if k.way == notYet {
-		k.way = w
-	}
+	heirs := k.choose(w)
 	k.giving = true
 	k.mu.Unlock()
-	k.finish(ErrUnlocked)
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.overdue = isLost(k.over) // which may have been said until a moment ago, and is not taken back
+	k.followUp(ErrUnlocked, heirs)
 	return nil, nil
+}
+
+// choose chooses the way in which the lock is given up, and ends it in the same step, so that nobody can choose another. The mutex is
+// held; followUp comes next.
+func (k *Lock) choose(w ending) (heirs map[*heir]struct{}) {
+	if k.way == notYet {
+		k.way, k.overdue = w, isLost(k.over) // which was said then, and is not taken back
+	}
+	return k.settle(ErrUnlocked)
 }
 
 func (k *Lock) end(err error) {
@@ -116,16 +120,15 @@ func (k *Lock) Detach() string {
 
 // shutDown gives the lock back for a Close, which waits for it by other means. An Unlock that comes later hears how it went.
 func (k *Lock) shutDown(now time.Duration) {
-	over := k.state(now)
+	_ = k.state(now) // it looks at the clock first
 	k.mu.Lock()
-	ours := over == nil && k.way == notYet
-	if ours {
-		k.way = byUnlock
+	if k.over != nil {
+		k.mu.Unlock()
+		return
 	}
+	heirs := k.choose(byUnlock)
 	k.mu.Unlock()
-	if ours {
-		k.finish(ErrUnlocked)
-		r := k.round()
-		r.core.group.Release(&r.bid, nil, true, now, now+2*r.core.nodeTimeout)
-	}
+	k.followUp(ErrUnlocked, heirs)
+	r := k.round()
+	r.core.group.Release(&r.bid, nil, true, now, now+2*r.core.nodeTimeout)
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/quorumlock/go-redlock/internal/quorum"
 )
 
-// Hearer hears the answers to a question, each node's once, under the same rules as [Voter].
+// Hearer hears the answers to a question, each node's once, as a [Voter] does; it may call [Group.Repair].
 type Hearer interface {
 	Heard(node int, r *Reply, at time.Duration)
 }
@@ -51,9 +51,10 @@ type ask struct {
 	reply    Reply
 }
 
-// Extend asks every node to give the attempt's keys a full TTL again where all of them still carry its token.
-func (g *Group) Extend(a *Attempt, to Hearer, now, deadline time.Duration) {
-	g.question(a, askExtend, a.extendArgs(), to, now, deadline)
+// Extend asks every node to give the attempt's keys a full TTL again where all of them still carry its token, and to let none
+// of their counters be below the fence.
+func (g *Group) Extend(a *Attempt, fence int64, to Hearer, now, deadline time.Duration) {
+	g.question(a, askExtend, a.extendArgs(fence), to, now, deadline)
 }
 
 // Raise asks every node where the attempt's keys all carry its token to let none of their counters be below the fence.

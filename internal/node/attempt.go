@@ -73,8 +73,8 @@ func (a *Attempt) giveUpArgs(now time.Duration) []any {
 	}
 }
 
-func (a *Attempt) extendArgs() []any {
-	return extendScript.args(a.Keys, append([]any{a.Token, a.TTLMillis, a.retention()}, a.counters()...)...)
+func (a *Attempt) extendArgs(fence int64) []any {
+	return extendScript.args(a.Keys, append([]any{a.Token, a.TTLMillis, a.retention(), fence}, a.counters()...)...)
 }
 
 func (a *Attempt) repairArgs(fence int64) []any {

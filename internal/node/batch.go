@@ -61,6 +61,8 @@ func (n *lane) takeHead(now time.Duration) *op {
 	switch {
 	case o.releases() && o.claim.clear():
 		n.settleOp(o, nil, now, now) // the SET ahead of it was refused or never sent: nothing is there to release
+	case o.kind == kindAsk && o.claim.ended:
+		n.settleOp(o, ErrWithdrawn, now, now) // behind what gives the keys up it would undo a Leave
 	case o.deadline != 0 && now >= o.deadline:
 		n.settleOp(o, ErrLate, now, now)
 	default:

@@ -5,13 +5,32 @@ import (
 	"time"
 )
 
+// Shut takes no more attempts.
+func (g *Group) Shut() {
+	for _, n := range g.lanes {
+		n.close()
+	}
+}
+
+// Linger waits, after Close, until what was queued by then was sent and answered, for no longer than limit.
+func (g *Group) Linger(limit time.Duration) {
+	over := make(chan struct{})
+	stop := g.clock.AfterFunc(limit, func() { close(over) })
+	defer stop()
+	for _, n := range g.lanes {
+		select {
+		case <-n.atRest():
+		case <-over:
+			return
+		}
+	}
+}
+
 // Close takes no more attempts, waits until every debt is paid and every lane is at rest, for no longer than until ctx ends
 // or one TTL has passed, and stops. What is still owed then is forgotten. Releases are sent after Close too, once each. It
 // returns nil, or why it did not wait longer.
 func (g *Group) Close(ctx context.Context) error {
-	for _, n := range g.lanes {
-		n.close()
-	}
+	g.Shut()
 	err := g.awaitRest(ctx)
 	now := g.clock.Now()
 	for _, n := range g.lanes {

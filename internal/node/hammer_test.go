@@ -132,7 +132,7 @@ func (h *hammer) hold(dice *rand.Rand, a *Attempt) {
 		time.Sleep(time.Duration(dice.Int64N(int64(nodeTimeout))))
 		if dice.IntN(2) == 0 {
 			now := h.clock.Now()
-			h.Extend(a, h.ear(), now, now+nodeTimeout)
+			h.Extend(a, 0, h.ear(), now, now+nodeTimeout)
 		} else {
 			h.repair(a)
 		}

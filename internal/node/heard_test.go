@@ -85,7 +85,7 @@ func (b *bid) extend() *hearing { return b.extendFor(patience) }
 
 func (b *bid) extendFor(patience time.Duration) *hearing {
 	h, now := b.r.hearing(), b.r.clock.Now()
-	b.r.Extend(&b.Attempt, h, now, now+patience)
+	b.r.Extend(&b.Attempt, 0, h, now, now+patience)
 	return h
 }
 

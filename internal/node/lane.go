@@ -51,7 +51,7 @@ func (n *lane) submit(o *op) error {
 		return ErrClosed
 	case o.sets() && n.debts.len >= maxDebts:
 		return ErrDebtsFull
-	case n.queue.len >= maxQueue:
+	case n.queue.len >= maxQueue && (!n.closed || o.kind != kindRelease): // Close gives back all that is held, which is bounded
 		return ErrQueueFull
 	case n.health.suspect && !n.dead && n.group.quorate(): // nothing is owed by a dead lane, so waiting harms nobody
 		return ErrSuspect

@@ -16,7 +16,7 @@ var (
 	ErrQueueFull = errors.New("queue to the node is full")
 	ErrDebtsFull = errors.New("too many keys are owed to the node")
 	ErrSuspect   = errors.New("node owes an answer past its timeout")
-	ErrWithdrawn = errors.New("withdrawn before it was sent")
+	ErrWithdrawn = errors.New("not sent: busy with an earlier question when the round was decided")
 	ErrLate      = errors.New("waited past its deadline before it was sent")
 	ErrOwed      = errors.New("refused, but the key there may be an earlier one of ours")
 	ErrShape     = errors.New("reply of an unexpected shape")

@@ -135,7 +135,7 @@ func (s *site) ask(a *Attempt, q question, args []any) Reply {
 	return o.ask.reply
 }
 
-func (s *site) extend(a *Attempt) Reply { return s.ask(a, askExtend, a.extendArgs()) }
+func (s *site) extend(a *Attempt) Reply { return s.ask(a, askExtend, a.extendArgs(0)) }
 
 func (s *site) raise(a *Attempt, fence int64) Reply { return s.ask(a, askRaise, a.raiseArgs(fence)) }
 

@@ -135,7 +135,7 @@ func TestWhatAFencedAttemptTellsTheNodes(t *testing.T) {
 		millis := ttl.Milliseconds()
 		require.Equal(t, acquireScript.args(all, "1", millis, 2, int64(7), int64(3_600_000)), b.setArgs())
 		require.Equal(t, raiseScript.args(all, "1", int64(9), int64(3_600_000)), b.raiseArgs(9))
-		require.Equal(t, extendScript.args(keys, "1", millis, int64(3_600_000), "~f:a", "~f:b"), b.extendArgs())
+		require.Equal(t, extendScript.args(keys, "1", millis, int64(3_600_000), int64(0), "~f:a", "~f:b"), b.extendArgs(0))
 		require.Equal(t, repairScript.args(keys, "1", millis, int64(9), int64(3_600_000), "~f:a", "~f:b"), b.repairArgs(9))
 		require.Equal(t, releaseScript.args(keys, "1"), b.giveUpArgs(0))
 		b.From = "0"

@@ -53,7 +53,7 @@ func (w *world) forget() {
 func (w *world) extend() {
 	w.asked++
 	now := w.clock.Now()
-	w.Extend(&w.attempt, &inquirer{w, false}, now, now+patience)
+	w.Extend(&w.attempt, 0, &inquirer{w, false}, now, now+patience)
 }
 
 func (w *world) repair() {

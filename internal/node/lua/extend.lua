@@ -1,6 +1,6 @@
 -- Gives the keys of a lock a full TTL again where all still carry our token. It never shortens a life.
--- KEYS the lock's    ARGV[1] the token, [2] the TTL in milliseconds, [3] the retention in milliseconds, and of a fenced lock the
--- counters: no KEYS, since a server that refuses us one of those would refuse the whole script
+-- KEYS the lock's    ARGV[1] the token, [2] the TTL in milliseconds, [3] the retention in milliseconds, [4] the fence, and of a
+-- fenced lock the counters: no KEYS, since a server that refuses us one of those would refuse the whole script
 -- {1, the shortest life found, in milliseconds}: all are ours    {0}: some were gone    {-1}: some are somebody else's
 local answer = 1
 for _, key in ipairs(KEYS) do
@@ -25,10 +25,14 @@ for _, key in ipairs(KEYS) do
     end
   end
 end
-for i = 4, #ARGV do
+for i = 5, #ARGV do
   local counter = redis.pcall('GET', ARGV[i])
   if type(counter) == 'string' and string.match(counter, '^%d+$') then -- else it is nothing of ours
-    redis.pcall('PEXPIRE', ARGV[i], ARGV[3])
+    if (tonumber(counter) or math.huge) < tonumber(ARGV[4]) then
+      redis.pcall('SET', ARGV[i], ARGV[4], 'PX', ARGV[3]) -- so that the fence outlives the nodes that stored it first
+    else
+      redis.pcall('PEXPIRE', ARGV[i], ARGV[3])
+    end
   end
 end
 return {1, shortest}
