@@ -135,7 +135,8 @@ func TestStragglersThatLandAfterAnotherHolderProveNothing(t *testing.T) {
 		require.Len(t, c.carriers(lock), 4)
 		err = lock.Extend(t.Context())
 		require.ErrorIs(t, err, ErrLost)
-		require.Equal(t, 2, quorumError(t, err).Granted, "those two are no voters")
+		// Proven at the latest when both voters that are left have answered, and it may be before the second does.
+		require.LessOrEqual(t, quorumError(t, err).Granted, 2, "those two are no voters")
 		time.Sleep(nodeTimeout)
 		require.ErrorIs(t, lock.Err(), ErrLost)
 	})
