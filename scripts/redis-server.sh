@@ -6,6 +6,9 @@
 # No root, nothing changed on the system. Safe to run many times at once.
 set -euo pipefail
 
+# shellcheck source=scripts/packages.sh
+. "$(dirname "$0")/packages.sh"
+
 cache=$(cd "$(dirname "$0")/.." && pwd)/.cache
 home=$cache/redis
 
@@ -33,50 +36,10 @@ fi
 
 work=$(mktemp -d "$cache/redis.XXXXXX")
 trap 'rm -rf "$work"' EXIT
-apt=$work/apt
-mkdir -p "$apt/lists/partial" "$apt/archives/partial" "$apt/sources"
-: >"$apt/status" # nothing is installed: every library comes along
-
-# The distribution's own sources are enough. Others may be out of reach and take their time to say so.
-for list in /etc/apt/sources.list.d/{debian,ubuntu}.sources /etc/apt/sources.list; do
-	if [ -s "$list" ]; then
-		cp "$list" "$apt/sources/"
-		break
-	fi
-done
-cat >"$apt/conf" <<CONF
-#clear APT::Update::Post-Invoke;
-#clear APT::Update::Post-Invoke-Success;
-#clear Acquire::IndexTargets::deb::DEP-11;
-#clear Acquire::IndexTargets::deb::DEP-11-icons;
-#clear Acquire::IndexTargets::deb::DEP-11-icons-small;
-#clear Acquire::IndexTargets::deb::DEP-11-icons-hidpi;
-#clear Acquire::IndexTargets::deb::DEP-11-icons-large;
-#clear Acquire::IndexTargets::deb::DEP-11-icons-large-hidpi;
-Dir::State "$apt";
-Dir::State::status "$apt/status";
-Dir::State::lists "$apt/lists";
-Dir::Cache "$apt";
-Dir::Cache::archives "$apt/archives";
-Dir::Etc::SourceList "/dev/null";
-Dir::Etc::SourceParts "$apt/sources";
-Acquire::Languages "none";
-Acquire::http::Timeout "20";
-Acquire::https::Timeout "20";
-Acquire::Retries "1";
-APT::Install-Recommends "false";
-APT::Sandbox::User "root";
-CONF
-
-say "unpacking redis-server from the distribution's package, once"
-apt-get -qq -c "$apt/conf" update >&2
-apt-get -qq -c "$apt/conf" --yes --download-only install redis-server redis-tools >&2
-
 root=$work/root
-mkdir -p "$root"
-for package in "$apt"/archives/*.deb; do
-	dpkg-deb --extract "$package" "$root"
-done
+say "unpacking redis-server from the distribution's package, once"
+fetch_packages "$work/apt" redis-server redis-tools
+unpack_packages "$work/apt" "$root"
 
 # What the server needs and no more: its binaries, their libraries and the loader that the binaries name.
 kept=$work/kept

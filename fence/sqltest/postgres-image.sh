@@ -6,6 +6,9 @@
 # distribution's package, which is unpacked with apt's own state and not installed. No root, nothing changed on the system.
 set -euo pipefail
 
+# shellcheck source=scripts/packages.sh
+. "$(dirname "$0")/../../scripts/packages.sh"
+
 cache=$(cd "$(dirname "$0")/../.." && pwd)/.cache
 public=postgres:17
 own=go-redlock-test-postgres:local
@@ -18,45 +21,6 @@ present() { docker image inspect "$1" >/dev/null 2>&1; }
 pull() {
 	say "pulling $1, for $pull_seconds s at most"
 	timeout "$pull_seconds" docker pull --quiet "$1" >&2
-}
-
-# download fetches the package and all that it needs into $1/archives.
-download() {
-	local apt=$1 list
-	mkdir -p "$apt/lists/partial" "$apt/archives/partial" "$apt/sources"
-	: >"$apt/status" # nothing is installed: every library comes along
-	# The distribution's own sources are enough. Others may be out of reach and take their time to say so.
-	for list in /etc/apt/sources.list.d/{debian,ubuntu}.sources /etc/apt/sources.list; do
-		if [ -s "$list" ]; then
-			cp "$list" "$apt/sources/"
-			break
-		fi
-	done
-	cat >"$apt/conf" <<CONF
-#clear APT::Update::Post-Invoke;
-#clear APT::Update::Post-Invoke-Success;
-#clear Acquire::IndexTargets::deb::DEP-11;
-#clear Acquire::IndexTargets::deb::DEP-11-icons;
-#clear Acquire::IndexTargets::deb::DEP-11-icons-small;
-#clear Acquire::IndexTargets::deb::DEP-11-icons-hidpi;
-#clear Acquire::IndexTargets::deb::DEP-11-icons-large;
-#clear Acquire::IndexTargets::deb::DEP-11-icons-large-hidpi;
-Dir::State "$apt";
-Dir::State::status "$apt/status";
-Dir::State::lists "$apt/lists";
-Dir::Cache "$apt";
-Dir::Cache::archives "$apt/archives";
-Dir::Etc::SourceList "/dev/null";
-Dir::Etc::SourceParts "$apt/sources";
-Acquire::Languages "none";
-Acquire::http::Timeout "20";
-Acquire::https::Timeout "20";
-Acquire::Retries "1";
-APT::Install-Recommends "false";
-APT::Sandbox::User "root";
-CONF
-	apt-get -qq -c "$apt/conf" update >&2
-	apt-get -qq -c "$apt/conf" --yes --download-only install postgresql dash >&2
 }
 
 # pick copies from the unpacked packages in $1 to $2 what a server needs: two programs and a shell, the libraries that they
@@ -89,7 +53,7 @@ pick() {
 }
 
 build() {
-	local work tool package
+	local work tool
 	for tool in apt-get dpkg-deb; do
 		command -v "$tool" >/dev/null || { say "no $tool here: the image cannot be built"; return 1; }
 	done
@@ -97,11 +61,9 @@ build() {
 	# shellcheck disable=SC2064 # the folder of now
 	trap "rm -rf '$work'" EXIT
 	say "building $own from the distribution's package, once"
-	download "$work/apt"
-	mkdir "$work/root" "$work/image"
-	for package in "$work/apt/archives/"*.deb; do
-		dpkg-deb --extract "$package" "$work/root"
-	done
+	fetch_packages "$work/apt" postgresql dash
+	unpack_packages "$work/apt" "$work/root"
+	mkdir "$work/image"
 	pick "$work/root" "$work/image/root"
 	cat >"$work/image/Dockerfile" <<'DOCKERFILE'
 FROM scratch
