@@ -157,12 +157,7 @@ func (p *repairing) Heard(i int, reply *node.Reply, at time.Duration) {
 	p.round.witness(i, reply.Confirmation, reply, at)
 }
 
-func (e *extension) notify() {
-	select {
-	case e.changed <- struct{}{}:
-	default: // the caller has not looked yet at what was told before
-	}
-}
+func (e *extension) notify() { notify(e.changed) }
 
 // endTime ends the waiting for answers.
 func (e *extension) endTime() {

@@ -83,12 +83,7 @@ func (q *lines) hint(key string) {
 	}
 }
 
-func (w *waiter) notify() {
-	select {
-	case w.wake <- struct{}{}:
-	default:
-	}
-}
+func (w *waiter) notify() { notify(w.wake) }
 
 // forget drops the notice, if there is one: the caller is about to look, and will see what it told of.
 func (w *waiter) forget() {

@@ -106,10 +106,14 @@ func (r *round) blame(i int, cause error) {
 	r.causes[i] = cause
 }
 
-func (r *round) notify() {
+func (r *round) notify() { notify(r.changed) }
+
+// notify leaves a notice for who waits on a channel that holds one: with one there already, nothing is missed, since whoever looks
+// sees all that happened before.
+func notify(c chan<- struct{}) {
 	select {
-	case r.changed <- struct{}{}:
-	default: // the caller has not looked yet at what was told before
+	case c <- struct{}{}:
+	default:
 	}
 }
 
