@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Prints the path of a library that puts a program's wall clock ahead: see wall-clock.c, which it is built from where that
+# Prints the path of a library that moves a program's wall clock: see wall-clock.c, which it is built from where that
 # is newer. Needs a C compiler, as the race detector does, and Linux on 64 bits. Safe to run many times at once.
 set -euo pipefail
 
@@ -8,7 +8,7 @@ cache=$(cd "$here/.." && pwd)/.cache
 library=$cache/wall-clock.so
 
 if [ "$(uname -s)" != Linux ] || [ "$(getconf LONG_BIT)" != 64 ]; then
-	echo "wall-clock.sh: the clock of a program is put ahead on 64-bit Linux only" >&2
+	echo "wall-clock.sh: the clock of a program is moved on 64-bit Linux only" >&2
 	exit 1
 fi
 

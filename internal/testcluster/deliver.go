@@ -13,7 +13,7 @@ func (l *link) writeMaster(master *net.TCPConn) {
 		if !ok {
 			break
 		}
-		if !l.await(c.due) {
+		if !l.await(c) {
 			return
 		}
 		if l.proxy.swallows(l) {
@@ -38,7 +38,7 @@ func (l *link) writeClient() {
 		if !ok {
 			break
 		}
-		if !l.await(c.due) {
+		if !l.await(c) {
 			return
 		}
 		switch {
@@ -63,9 +63,9 @@ func (l *link) writeClient() {
 	}
 }
 
-// await waits until due and returns false when the link ended before.
-func (l *link) await(due time.Time) bool {
-	wait := time.Until(due)
+// await waits until a chunk is due and returns false when the link ended before.
+func (l *link) await(c chunk) bool {
+	wait := time.Until(c.due)
 	if wait <= 0 {
 		return !l.hasEnded()
 	}
@@ -73,6 +73,8 @@ func (l *link) await(due time.Time) bool {
 	defer t.Stop()
 	select {
 	case <-t.C:
+		return true
+	case <-c.hurry:
 		return true
 	case <-l.done:
 		return false

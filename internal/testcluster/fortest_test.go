@@ -163,9 +163,12 @@ func TestGoroutinesLeavesOutThoseOfProxiesAndMasters(t *testing.T) {
 		require.Equal(t, "+PONG", dial(t, n.Addr()).ask("PING"))
 	}
 	eventually(t, func() bool { return testcluster.Goroutines() <= before }, "goroutines of the cluster are counted")
+	const many = 100 // of those of the tests before, which may end meanwhile, there are fewer
 	release := make(chan struct{})
-	go func() { <-release }()
-	eventually(t, func() bool { return testcluster.Goroutines() == before+1 }, "a goroutine of the test is not counted")
+	for range many {
+		go func() { <-release }()
+	}
+	eventually(t, func() bool { return testcluster.Goroutines() > before+many/2 }, "goroutines of the test are not counted")
 	close(release)
 	require.NoError(t, c.Close())
 }

@@ -102,14 +102,16 @@ func (l *link) answer(s slot, reply, batch []byte) []byte {
 // lose ends what is delivered to the client: what is queued behind that chunk is not.
 func (l *link) lose(then Then) {
 	l.damage()
-	l.toClient.push(chunk{then: then, due: l.proxy.dueAtClient()})
+	lost := l.proxy.toClientNow(nil)
+	lost.then = then
+	l.toClient.push(lost)
 }
 
 func (l *link) deliver(batch []byte) {
 	if len(batch) == 0 {
 		return
 	}
-	l.toClient.push(chunk{data: bytes.Clone(batch), due: l.proxy.dueAtClient()})
+	l.toClient.push(l.proxy.toClientNow(bytes.Clone(batch)))
 }
 
 // nextSlot returns the slot that the next reply belongs to, whether there is one, and whether replies are plain bytes

@@ -12,8 +12,9 @@ type Settings struct {
 	Persistent bool     // keep every change on disk before it is answered
 	Args       []string // further arguments of redis-server
 
-	WallClock  time.Duration   // by how much this master's wall clock is ahead
-	wallClocks []time.Duration // of all nodes
+	WallClock     time.Duration   // by how much this master's wall clock is ahead
+	wallClocks    []time.Duration // of all nodes
+	MovableClocks bool            // and it can be moved while the master runs, where the back end can
 }
 
 // ServerFlags returns the arguments of a redis-server with these settings, without its address and folder.

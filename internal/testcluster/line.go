@@ -10,9 +10,10 @@ const lineLimit = 16 << 20
 
 // chunk is what was read at once, or says that a reply was lost at this point of the stream.
 type chunk struct {
-	data []byte
-	due  time.Time
-	then Then // 0: data is to be delivered
+	data  []byte
+	due   time.Time
+	hurry <-chan struct{} // closed: it is due now
+	then  Then            // 0: data is to be delivered
 }
 
 // line is one direction of one connection: chunks in order, each with the time it is due at. Any number of chunks is

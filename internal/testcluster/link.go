@@ -91,7 +91,7 @@ func (l *link) readClient() {
 		if n > 0 {
 			data := bytes.Clone(buf[:n])
 			l.note(data) // before it leaves: its reply must find the slot
-			l.toMaster.push(chunk{data: data, due: l.proxy.dueAtMaster()})
+			l.toMaster.push(l.proxy.toMasterNow(data))
 		}
 		if err != nil {
 			return

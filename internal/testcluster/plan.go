@@ -90,6 +90,17 @@ func (p *Proxy) Armed() int {
 	return sum
 }
 
+// Disarm takes back the faults on replies that have not met their command yet, and returns how many those were.
+func (p *Proxy) Disarm() (left int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, pl := range p.plans {
+		left += pl.left
+	}
+	p.plans = nil
+	return left
+}
+
 // Sent returns how many commands of this name clients have sent through the proxy since it began; all of
 // them for "". Commands that follow a subscription on its connection are not counted.
 func (p *Proxy) Sent(command string) int {

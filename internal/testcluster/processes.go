@@ -43,7 +43,13 @@ func (processes) Launch(ctx context.Context, addr string, s Settings) (Master, e
 		return nil, err
 	}
 	p := &process{path: path, addr: addr, dir: dir, settings: s}
-	if err := p.Start(ctx, true); err != nil {
+	if s.MovableClocks {
+		p.face, err = newFace(filepath.Join(dir, "clock"))
+	}
+	if err == nil {
+		err = p.Start(ctx, true)
+	}
+	if err != nil {
 		return nil, errors.Join(err, p.Close())
 	}
 	return p, nil
@@ -70,12 +76,22 @@ var sweep = sync.OnceFunc(func() {
 type process struct {
 	path, addr, dir string
 	settings        Settings
+	face            *face // nil: the clock cannot be moved
 
 	child *exec.Cmd     // nil: none was started
 	ended chan struct{} // closed when child has ended
 }
 
-func (p *process) Can(f Fault) bool { return f != Stop || canSignal }
+func (p *process) Can(f Fault) bool {
+	switch f {
+	case Stop:
+		return canSignal
+	case Clock:
+		return p.face != nil
+	default:
+		return true
+	}
+}
 
 func (p *process) Start(ctx context.Context, empty bool) error {
 	data := filepath.Join(p.dir, "data")
@@ -97,7 +113,7 @@ func (p *process) Start(ctx context.Context, empty bool) error {
 		return err
 	}
 	defer func() { _ = log.Close() }() // the child has its own descriptor
-	env, _, err := p.settings.WallClockEnv("")
+	env, err := p.clockEnv()
 	if err != nil {
 		return err
 	}
@@ -157,6 +173,9 @@ func (p *process) Close() error {
 	var err error
 	if p.child != nil {
 		err = p.Kill(context.Background())
+	}
+	if p.face != nil {
+		err = errors.Join(err, p.face.file.Close())
 	}
 	return errors.Join(err, os.RemoveAll(p.dir))
 }

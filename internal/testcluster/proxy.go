@@ -29,6 +29,7 @@ type Proxy struct {
 	hole               bool
 	closed             bool
 	toMaster, toClient time.Duration
+	hurry              chan struct{} // closed when what is read until then is to arrive
 	open               map[*link]struct{}
 	plans              []*plan
 	rewrite            func(command string, reply []byte) []byte
@@ -37,7 +38,7 @@ type Proxy struct {
 
 // newProxy listens on addr for connections to be passed on to target.
 func newProxy(addr, target string) (*Proxy, error) {
-	p := &Proxy{addr: addr, target: target, open: map[*link]struct{}{}, sent: map[string]int{}}
+	p := &Proxy{addr: addr, target: target, open: map[*link]struct{}{}, hurry: make(chan struct{}), sent: map[string]int{}}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p, p.listenLocked()
@@ -53,6 +54,14 @@ func (p *Proxy) Delay(toMaster, toClient time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.toMaster, p.toClient = toMaster, toClient
+}
+
+// Hurry makes all that is under way arrive now, whatever delay it set out with.
+func (p *Proxy) Hurry() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	close(p.hurry)
+	p.hurry = make(chan struct{})
 }
 
 // Reset ends all connections at once with a RST to both sides.
@@ -203,17 +212,17 @@ func (p *Proxy) swallows(l *link) bool {
 	return p.hole
 }
 
-// dueAtMaster and dueAtClient return when a byte that is read now arrives.
-func (p *Proxy) dueAtMaster() time.Time {
+// toMasterNow and toClientNow are of what is read now: when it arrives.
+func (p *Proxy) toMasterNow(data []byte) chunk {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return time.Now().Add(p.toMaster)
+	return chunk{data: data, due: time.Now().Add(p.toMaster), hurry: p.hurry}
 }
 
-func (p *Proxy) dueAtClient() time.Time {
+func (p *Proxy) toClientNow(data []byte) chunk {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return time.Now().Add(p.toClient)
+	return chunk{data: data, due: time.Now().Add(p.toClient), hurry: p.hurry}
 }
 
 func (p *Proxy) rewriter() func(command string, reply []byte) []byte {

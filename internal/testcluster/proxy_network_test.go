@@ -47,6 +47,19 @@ func delayedOneWay(t *testing.T, n *testcluster.Node) {
 	require.GreaterOrEqual(t, time.Since(begin), oneWay, "the command was early")
 }
 
+func hurried(t *testing.T, n *testcluster.Node) {
+	w, direct := dial(t, n.Addr()), dial(t, n.Direct())
+	require.Equal(t, "+PONG", w.ask("PING"))
+	n.Proxy().Delay(time.Hour, 0)
+	before := n.Proxy().Sent("INCR")
+	w.send("INCR", unique(t))
+	eventually(t, func() bool { return n.Proxy().Sent("INCR") > before }, "not read")
+	require.Equal(t, "$-1", direct.ask("GET", unique(t)))
+	n.Proxy().Delay(0, 0)
+	n.Proxy().Hurry()
+	require.Equal(t, ":1", w.reply())
+}
+
 func underWay(t *testing.T, n *testcluster.Node) {
 	w, direct := dial(t, n.Addr()), dial(t, n.Direct())
 	require.Equal(t, "+PONG", w.ask("PING"))

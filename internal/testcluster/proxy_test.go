@@ -21,6 +21,8 @@ func TestProxy(t *testing.T) {
 			"greetings use up no fault":                                        greetingsAreSpared,
 			"a fault meets the command it is named for in a pipeline":          dropInPipeline,
 			"a number of replies is dropped":                                   dropSeveral,
+			"what is under way can be made to arrive":                          hurried,
+			"what met nothing is taken back":                                   disarmed,
 			"any bytes can stand in for a reply":                               answers,
 			"a swallowed reply makes the next one take its place":              swallowed,
 			"replies can be rewritten":                                         rewritten,
@@ -97,6 +99,19 @@ func dropSeveral(t *testing.T, n *testcluster.Node) {
 		w.ended()
 	}
 	require.Equal(t, ":3", dial(t, n.Addr()).ask("INCR", unique(t)))
+}
+
+func disarmed(t *testing.T, n *testcluster.Node) {
+	w, other := dial(t, n.Addr()), dial(t, n.Addr())
+	n.Proxy().DropReplies(3, testcluster.ThenClose, "INCR")
+	n.Proxy().AnswerNext([]byte("+nonsense\r\n"), "GET")
+	w.send("INCR", unique(t))
+	w.ended()
+	require.Equal(t, 3, n.Proxy().Disarm())
+	require.Zero(t, n.Proxy().Armed())
+	require.Equal(t, ":2", other.ask("INCR", unique(t)))
+	require.Equal(t, "2", other.ask("GET", unique(t)))
+	require.Zero(t, n.Proxy().Disarm())
 }
 
 func answers(t *testing.T, n *testcluster.Node) {

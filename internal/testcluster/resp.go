@@ -22,7 +22,7 @@ func header(b []byte) (line []byte, n int) {
 	if end < 0 {
 		return nil, 0
 	}
-	return bytes.TrimSuffix(b[1:end], []byte{'\r'}), end + 1
+	return bytes.TrimSuffix(b[min(1, end):end], []byte{'\r'}), end + 1 // an empty line has no type byte
 }
 
 // count reads the number of a header, between -1 and limit.

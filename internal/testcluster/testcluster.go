@@ -30,6 +30,7 @@ const (
 	Stop      Fault = "stop"       // the process stands still and then goes on, as by SIGSTOP and SIGCONT
 	Partition Fault = "partition"  // packets are dropped both ways and nobody is told
 	Config    Fault = "config"     // the server knows CONFIG SET, ACL, REPLICAOF, CLIENT PAUSE, and takes [ServerArgs]
+	Clock     Fault = "clock"      // the wall clock is set while the server runs; the cluster must have [MovableClocks]
 )
 
 // StartOption changes how [Start] starts the masters.

@@ -17,8 +17,10 @@ func WallClocks(offsets ...time.Duration) StartOption {
 	return func(s *Settings) { s.wallClocks = offsets }
 }
 
-// wallOffsetVariable tells the library by how many microseconds.
-const wallOffsetVariable = "WALL_CLOCK_OFFSET_US"
+const (
+	preloadVariable    = "LD_PRELOAD"
+	wallOffsetVariable = "WALL_CLOCK_OFFSET_US" // tells the library by how many microseconds
+)
 
 var wallLibrary = sync.OnceValues(func() (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), startLimit)
@@ -48,7 +50,7 @@ func (s Settings) WallClockEnv(inside string) (env map[string]string, library st
 		inside = library
 	}
 	return map[string]string{
-		"LD_PRELOAD":       inside,
+		preloadVariable:    inside,
 		wallOffsetVariable: strconv.FormatInt(s.WallClock.Microseconds(), 10),
 	}, library, nil
 }

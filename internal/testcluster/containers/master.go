@@ -33,7 +33,7 @@ type master struct {
 	box      *testcontainers.DockerContainer // nil: none was created
 }
 
-func (m *master) Can(testcluster.Fault) bool { return true }
+func (m *master) Can(f testcluster.Fault) bool { return f != testcluster.Clock }
 
 // create creates and starts a container that publishes the server's port at the master's address. The port is asked
 // for and not drawn: a drawn one would be drawn anew at every start.
