@@ -28,8 +28,10 @@ var imports = map[string][]string{
 	"fence":              {goRedis},
 	"internal/quorum":    {},
 	"internal/node":      {"./clock", "./internal/quorum", goRedis},
+	"internal/seam":      {"./internal/node"},
+	"internal/sim":       {"./clock", "./fence", "./internal/node", "./internal/quorum", "./internal/seam", "./internal/sim/store", "./redlock", goRedis},
 	"internal/sim/store": {"github.com/yuin/gopher-lua"},
-	"redlock":            {"./clock", "./internal/node", "./internal/quorum", goRedis},
+	"redlock":            {"./clock", "./internal/node", "./internal/quorum", "./internal/seam", goRedis},
 }
 
 // impure is what the core may not import of the standard library: it decides, and leaves acting to others.

@@ -128,7 +128,7 @@ func TestALockThatWasWonWhenTheContextEndedIsReturned(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		call, err := c.call(ctx, "trylock", "k", nil)
 		require.NoError(t, err)
-		r := c.core.begin(&call)
+		r := c.core.begin(&call, noFirst, false)
 		synctest.Wait() // it has its majority
 		cancel()
 		verdict, err := r.await(ctx, false)

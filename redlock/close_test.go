@@ -106,7 +106,7 @@ func TestACallThatIsOvertakenByCloseIsClosed(t *testing.T) {
 		call, err := c.call(t.Context(), "trylock", "k", nil)
 		require.NoError(t, err)
 		require.NoError(t, c.Close(t.Context()))
-		lock, r, err := call.attempt(t.Context(), 1, true)
+		lock, r, err := call.attempt(t.Context(), 1, true, nil)
 		require.Nil(t, lock)
 		require.ErrorIs(t, call.explain(t.Context(), r, err), ErrClosed)
 		require.Zero(t, c.sent(""))

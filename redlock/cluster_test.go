@@ -44,16 +44,32 @@ func newCluster(tb testing.TB, n int, opts ...Option) *cluster {
 // another is a Locker of another process on the same masters.
 func (c *cluster) another(tb testing.TB, opts ...Option) *Locker {
 	tb.Helper()
-	transports, names := make([]node.Transport, len(c.masters)), make([]string, len(c.masters))
+	transports := make([]node.Transport, len(c.masters))
 	for i, m := range c.masters {
-		transports[i], names[i] = m, fmt.Sprintf("10.0.0.%d:6379", i+1)
+		transports[i] = m
+	}
+	return c.over(tb, transports, opts...)
+}
+
+// over is a Locker that reaches the masters in its own ways.
+func (c *cluster) over(tb testing.TB, transports []node.Transport, opts ...Option) *Locker {
+	tb.Helper()
+	names := make([]string, len(c.masters))
+	for i := range names {
+		names[i] = fmt.Sprintf("10.0.0.%d:6379", i+1)
 	}
 	l := assemble(names, transports, settingsFor(tb, opts...))
+	for _, m := range c.masters {
+		l.core.listeners = append(l.core.listeners, listener{m})
+	}
 	tb.Cleanup(func() {
 		ended, cancel := context.WithCancel(context.Background())
 		cancel()
 		_ = l.Close(ended)                         // what is still owed ends with the masters
 		for l.Close(context.Background()) != nil { // a round trip is under way
+		}
+		for slices.ContainsFunc(c.masters, func(m *master) bool { return m.busy.Load() > 0 }) { // of a PING, for which it does not wait
+			time.Sleep(10 * time.Millisecond)
 		}
 	})
 	return l
@@ -101,6 +117,17 @@ func (c *cluster) ours() []string {
 	}
 	return all
 }
+
+// keyAt is a key whose canary is the node.
+func (c *cluster) keyAt(node int) string {
+	for i := 0; ; i++ {
+		if key := fmt.Sprint("k", i); c.core.canary(c.prefixed(key)) == node {
+			return key
+		}
+	}
+}
+
+func (c *cluster) prefixed(key string) any { return c.core.prefix + key }
 
 // sent counts the requests of one name, or of all, that left for any node.
 func (c *cluster) sent(name string) int {

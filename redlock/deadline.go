@@ -7,6 +7,12 @@ import (
 	"github.com/quorumlock/go-redlock/clock"
 )
 
+// after returns a channel that is closed once d has passed. stop lets go of it earlier.
+func (c *core) after(d time.Duration) (over <-chan struct{}, stop func() bool) {
+	end := make(chan struct{})
+	return end, c.clock.AfterFunc(d, func() { close(end) })
+}
+
 // deadlines end waits that all last equally long, with one timer for all of them. A timer for each would be a goroutine for
 // each, for a moment, when a node hangs and the waits of all callers end together.
 type deadlines struct {

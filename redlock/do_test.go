@@ -47,6 +47,7 @@ func TestDoWithoutTheLockDoesNotCallTheFunction(t *testing.T) {
 		require.ErrorIs(t, err, ErrTaken)
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		require.ErrorIs(t, c.Do(t.Context(), "", never), ErrInvalid)
+		time.Sleep(time.Second) // it has left the queue
 		before := c.sent("")
 		require.ErrorIs(t, c.Do(t.Context(), "other", nil), ErrInvalid)
 		require.ErrorIs(t, (*Locker)(nil).Do(t.Context(), "k", never), ErrInvalid)
@@ -235,7 +236,7 @@ func TestAKeptLockThatIsReleasedIsNotRenewedBehindIt(t *testing.T) {
 		time.Sleep(time.Second)
 		for _, m := range c.masters {
 			all := m.requests("")
-			require.Equal(t, "release", all[len(all)-1].script)
+			require.Contains(t, []string{"release", "hand"}, all[len(all)-1].script)
 		}
 		require.Empty(t, c.ours())
 	})

@@ -49,8 +49,8 @@
 //
 // Grants survive. Of the g nodes that carry a lock's key, at most g + quorum − nodes − 1 forget it early: by a restart
 // without its data, an eviction, a clock that is put forward, or a lie. Of five nodes two may when all five carry the key,
-// one when four do, and none of a bare three. So: no eviction, and a node that was restarted empty stays away for the longest
-// TTL in use.
+// one when four do, and none of a bare three; a node that missed the latest Extend is not among the g. So: no eviction, and a
+// node that was restarted empty stays away for the longest TTL in use.
 //
 // Clocks run at about the same rate, within [WithDrift]. They need not show the same time.
 //
@@ -63,12 +63,23 @@
 // right before what must not happen twice, keep the TTL well above the work, or let the resource reject late writes.
 //
 // Redis Cluster, Ring and replicated masters are not nodes: a replica that is promoted does not know the locks of the master
-// that died. Fairness between processes is that of random pauses; in one process callers of Lock are served in their order.
+// that died.
+//
+// # Waiting
+//
+// Callers of Lock in one process are served in their order, and one of them contends. Processes queue on one of the nodes, the
+// canary of the key, and whoever gives the lock back names the next, so that they take turns at about 30 commands each, however many
+// wait. The queue carries no promise: where it is lost, or forbidden, or somebody meddles with it, waiters ask now and then, a hundred
+// times a second all together, and after a dead holder's TTL. All clients must call the nodes the same for that, by their addresses or
+// [WithNodeNames].
+//
+// TryLock does not wait and does not queue. It barges: loops of it take turns from those who wait. Whoever wants a turn calls Lock.
 //
 // # Concurrency
 //
 // Every type may be used by several goroutines at once. An idle Locker has no goroutine; a busy one at most one a node, and a
-// node that hangs holds that one, not one for each caller.
+// node that hangs holds that one, not one for each caller. While callers wait for other processes there is besides, for each node that
+// they queue at, one connection with a subscription, the goroutine that reads it, and a second later none.
 //
 // # Errors
 //

@@ -126,7 +126,7 @@ func TestTooSlowIsToldFromTakenAndNoQuorum(t *testing.T) {
 		c := newCluster(t, 1)
 		call, err := c.call(t.Context(), "trylock", "k", nil)
 		require.NoError(t, err)
-		r := c.core.begin(&call)
+		r := c.core.begin(&call, noFirst, false)
 		time.Sleep(ttl)
 		err = r.win()
 		err = call.explain(t.Context(), r, err)

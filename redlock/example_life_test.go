@@ -165,7 +165,7 @@ func ExampleLocker_Inspect() {
 		fmt.Printf("%s is held by %s (%s)\n", seen.Key, label, digest)
 	}
 	for _, node := range seen.Nodes {
-		fmt.Println(node.Name, node.Holder, node.Label, node.TTL, node.Fence, node.Owed, node.Err)
+		fmt.Println(node.Name, node.Holder, node.Label, node.TTL, node.Fence, node.Waits, node.Owed, node.Err)
 	}
 }
 
@@ -225,6 +225,7 @@ func ExampleHooks() {
 		Lost:     func(_ context.Context, l redlock.Loss) { log.Print("alert: ", l.Key, l.Err) },
 		Released: func(_ context.Context, r redlock.Release) { log.Print(r.Key, r.Err) },
 		Debts:    func(_ context.Context, d redlock.Debts) { log.Print(d.Name, d.Owed) },
+		Trouble:  func(_ context.Context, t redlock.Trouble) { log.Print(t.Name, t.Err) },
 	}
 	locker, err := redlock.Open(urls, redlock.WithHooks(hooks))
 	fmt.Println(locker, err)

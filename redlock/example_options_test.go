@@ -73,6 +73,13 @@ func ExampleWithPrefix() {
 	// Output: redlock.Locker{nodes: 3, prefix: "billing:"} <nil>
 }
 
+// Clients that reach the masters under different addresses wait for one another all the same if they call them alike.
+func ExampleWithNodeNames() {
+	locker, err := redlock.Open(urls, redlock.WithNodeNames("lock-a", "lock-b", "lock-c"))
+	fmt.Println(locker, err)
+	// Output: redlock.Locker{nodes: 3, prefix: ""} <nil>
+}
+
 // A test moves the time itself.
 func ExampleWithClock() {
 	hands := clock.NewManual(time.Date(2030, time.January, 1, 0, 0, 0, 0, time.UTC))

@@ -7,6 +7,11 @@ func (m *master) set(w way) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.way = w
+	m.downstream.Store(&w)
+	if w.down != nil {
+		m.hangUp()
+	}
+	m.tellChange()
 }
 
 // stop is what SIGSTOP does: requests are buffered by the kernel, and nothing is answered.
@@ -14,6 +19,7 @@ func (m *master) stop() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.stopped = true
+	m.tellChange()
 }
 
 // resume lets the master run, and serve what it finds first.
@@ -21,6 +27,7 @@ func (m *master) resume() {
 	m.mu.Lock()
 	found := m.backlog
 	m.stopped, m.backlog = false, nil
+	m.tellChange()
 	m.mu.Unlock()
 	for _, arrive := range found {
 		arrive()
@@ -42,13 +49,21 @@ func (m *master) put(args ...any) any {
 }
 
 // forget is a restart without data.
-func (m *master) forget() { m.store.Forget() }
+func (m *master) forget() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.store.Forget()
+	m.hangUp()
+}
 
 // foreign is somebody else's token.
 const foreign = "foreign"
 
 // values is what the keys that have not expired hold.
 func (m *master) values() map[string]string { return m.store.Values(time.Now()) }
+
+// lists are the queues that are here.
+func (m *master) lists() []string { return m.store.Lists(time.Now()) }
 
 // expiry is when the key ends here, or the zero time.
 func (m *master) expiry(key string) time.Time { return m.store.End(key) }
@@ -64,4 +79,18 @@ func (m *master) requests(name string) []request {
 		}
 	}
 	return some
+}
+
+// breakStreams breaks the connections of all subscriptions.
+func (m *master) breakStreams() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.hangUp()
+}
+
+// subscriptions is how often somebody subscribed here.
+func (m *master) subscriptions() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.subscribed
 }

@@ -241,7 +241,7 @@ func TestACounterThatIsNoneCostsTheVoteAndNothingElse(t *testing.T) {
 		spoil func(m *master)
 		cause string
 	}{
-		"a list":        {func(m *master) { m.store.PlantList(counterTag + "k") }, "WRONGTYPE"},
+		"a list":        {func(m *master) { m.put("rpush", counterTag+"k", "v") }, "WRONGTYPE"},
 		"no number":     {func(m *master) { m.put("set", counterTag+"k", "many") }, "not a number"},
 		"out of bounds": {func(m *master) { m.put("set", counterTag+"k", int64(9007199254740993)) }, "not a number"},
 	}

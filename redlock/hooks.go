@@ -13,7 +13,8 @@ import (
 // by goroutines of their own, so that they delay nothing; while one of them is still under way for a lock, or for a node, what
 // happens to the same meanwhile is not told.
 type Hooks struct {
-	// Attempt is told of every attempt as it ends, so that a Lock which waits for a key or for dead nodes is seen waiting.
+	// Attempt is told of every attempt as it ends, so that a Lock which waits for a key or for dead nodes is seen waiting. A waiter first
+	// asks the nodes whether they have the key; where so many do that it could not be had, that was the attempt.
 	Attempt func(ctx context.Context, a Attempt)
 	// Vote is told of every vote of an attempt that was there when it ended, before Attempt is.
 	Vote func(ctx context.Context, v Vote)
@@ -30,6 +31,9 @@ type Hooks struct {
 	Released func(ctx context.Context, r Release)
 	// Debts is told when the number of keys has changed that a node may carry though we gave them up.
 	Debts func(ctx context.Context, d Debts)
+	// Trouble is told when waiting for other processes does not work as it should at a node: it has no queue for us, the subscription
+	// broke, or a strange hint came. Locks are had all the same, by asking now and then.
+	Trouble func(ctx context.Context, t Trouble)
 }
 
 // Attempt is one try of [Locker.Lock], [Locker.TryLock] or [Locker.Resume], as far as it was known when the call went on: votes
@@ -86,6 +90,13 @@ type Loss struct {
 type Release struct {
 	Key string
 	Err error // nil: it was held until then, and is given up
+}
+
+// Trouble is why a node's queue is of no use at present.
+type Trouble struct {
+	Node int
+	Name string
+	Err  error
 }
 
 // Debts is how many keys are owed to a node.

@@ -27,6 +27,7 @@ type NodeState struct {
 	Label  string        // the holder's, see WithLabel
 	TTL    time.Duration // negative: the key has no end, and is nobody's of this library
 	Fence  int64         // the largest given out there; 0: none
+	Waits  int           // how many Lockers wait in the queue there
 	Owed   int           // how many keys this Locker owes to the node: they may be there, and are to be deleted when it answers
 	Err    error         // why nothing is known of the node, a *NodeError; nil otherwise
 }
@@ -60,7 +61,7 @@ func (l *Locker) Inspect(ctx context.Context, key string) (*Inspection, error) {
 	now := c.clock.Now()
 	c.votesDue.add(&i.due, now, i)
 	defer c.votesDue.remove(&i.due)
-	c.group.Inspect(wire, c.counter(wire), i, now, now+c.nodeTimeout)
+	c.group.Inspect(wire, c.helper(counterTag, wire), c.helper(queueTag, wire), i, now, now+c.nodeTimeout)
 	select {
 	case <-i.over:
 		return i.found(key), nil
@@ -131,7 +132,7 @@ func (i *inspecting) found(key string) *Inspection {
 }
 
 func (s *NodeState) read(h node.Holding) {
-	s.Fence = h.Fence
+	s.Fence, s.Waits = h.Fence, h.Waits
 	if h.Token == "" {
 		return
 	}

@@ -62,7 +62,8 @@ func TestInspectChangesNothing(t *testing.T) {
 		c := primed(t, 3, WithFencing())
 		lock := c.mustHold(t, "k")
 		c.masters[1].put("set", "k", foreign) // without an end
-		c.masters[2].store.PlantList("k")
+		c.masters[2].put("del", "k")
+		c.masters[2].put("rpush", "k", "v")
 		snapshot := func() (all []map[string]string) {
 			for _, m := range c.masters {
 				all = append(all, m.values())

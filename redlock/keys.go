@@ -9,6 +9,8 @@ import (
 const (
 	maxKeys    = 64
 	counterTag = "~f:"
+	queueTag   = "~q:"
+	channelTag = "~w:"
 )
 
 const maxKey = 64 << 10
@@ -59,9 +61,9 @@ func lineOf(wire []any) string {
 	return line.String()
 }
 
-// counter is the key of the fence's counter for a key, both as they go on the wire.
-func (c *core) counter(wire any) any {
-	return c.prefix + counterTag + strings.TrimPrefix(wire.(string), c.prefix)
+// helper is a key that belongs to a lock's, both as they go on the wire.
+func (c *core) helper(tag string, wire any) any {
+	return c.prefix + tag + strings.TrimPrefix(wire.(string), c.prefix)
 }
 
 // wireKey is the key on the wire, or what is wrong with it.

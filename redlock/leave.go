@@ -48,7 +48,7 @@ func (k *Lock) leave(now, rest time.Duration) error {
 	l := &leaving{round: r, tally: quorum.NewExtension(len(c.names)), causes: make([]error, len(c.names))}
 	c.answersDue.add(&l.due, now, l)
 	defer c.answersDue.remove(&l.due)
-	c.group.Release(&r.bid, l, true, now, now+c.answersDue.wait)
+	c.group.Release(&r.bid, l, true, now, now+c.answersDue.wait, nil)
 	for l.verdict() == quorum.VerdictOpen {
 		<-r.changed // cannot be for ever: endTime comes
 	}

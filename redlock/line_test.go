@@ -72,7 +72,8 @@ func TestOnlyTheHeadOfALineAsksTheNodes(t *testing.T) {
 		c := held(t, time.Second, WithBackoff(100*time.Millisecond, 100*time.Millisecond))
 		turns := queueUp(t, c.Locker, "k", 100)
 		time.Sleep(950 * time.Millisecond)
-		require.Len(t, c.attempts(), 10)
+		require.Len(t, c.attempts(), 1)
+		require.Equal(t, 9*len(c.masters), c.sent("pttl"), "and nine polls")
 		take(turns, 100)
 		time.Sleep(time.Second)
 	})
@@ -207,8 +208,12 @@ func TestANoticeFromBeforeAnAttemptDoesNotCutThePauseAfterIt(t *testing.T) {
 		call, err := c.call(t.Context(), "lock", "k", nil)
 		require.NoError(t, err)
 		first, second := c.core.lines.join(call.keys.line), c.core.lines.join(call.keys.line)
-		c.core.lines.leave(first) // before the second has looked whether it is the head
+		c.core.lines.leave(first, 0) // before the second has looked whether it is the head
 		require.NoError(t, call.waitTurn(t.Context(), second))
-		require.Equal(t, time.Second, took(func() { require.NoError(t, call.pause(t.Context(), second)) }))
+		require.Equal(t, time.Second, took(func() {
+			polls, err := (&queuer{call: &call, w: second}).pause(t.Context(), 0, false)
+			require.NoError(t, err)
+			require.True(t, polls)
+		}))
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"strconv"
 	"time"
 
@@ -29,6 +30,10 @@ type core struct {
 	clock       clock.Clock
 	hooks       Hooks
 	names       []string
+	hashes      []uint64        // of the names, for the canary
+	listeners   []node.Listener // nil: nobody is told when it may be worth asking
+	id          any             // what this Locker is called in queues, a string
+	ears        ears
 	group       *node.Group
 	votesDue    deadlines // of rounds: the node timeout
 	answersDue  deadlines // of releases: twice that
@@ -39,7 +44,9 @@ type core struct {
 	vigil       vigil
 	wheel       wheel
 	debtors     []telling // by node; nil without the hook
+	troubles    []telling // by node
 	keepOnClose bool
+	chance      func() uint64   // where the lengths of pauses come from
 	owned       []*redis.Client // Open's own
 }
 
@@ -65,12 +72,27 @@ func newLocker(nodes []*redis.Client, s settings) (*Locker, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := s.checkNames(len(nodes)); err != nil {
+		return nil, err
+	}
 	transports := make([]node.Transport, len(nodes))
 	for i, n := range nodes {
 		node.LimitUnacked(n)
 		transports[i] = node.NewTransport(n.WithTimeout(s.nodeTimeout))
 	}
-	return assemble(names, transports, s), nil
+	l := assemble(names, transports, s)
+	for _, n := range nodes {
+		l.core.listeners = append(l.core.listeners, node.NewListener(n, s.clock))
+	}
+	return l, nil
+}
+
+// canaryNames are the names that all clients must give the nodes alike.
+func canaryNames(addresses, given []string) []string {
+	if given != nil {
+		return given
+	}
+	return addresses
 }
 
 // assemble is the end of every construction: what is below it knows transports and no clients.
@@ -82,6 +104,7 @@ func assemble(names []string, transports []node.Transport, s settings) *Locker {
 		clock:       s.clock,
 		hooks:       s.hooks,
 		names:       names,
+		id:          newToken(),
 		group:       node.NewGroup(transports, s.clock, s.nodeTimeout),
 		votesDue:    deadlines{clock: s.clock, wait: s.nodeTimeout},
 		answersDue:  deadlines{clock: s.clock, wait: 2 * s.nodeTimeout},
@@ -89,6 +112,11 @@ func assemble(names []string, transports []node.Transport, s settings) *Locker {
 		vigil:       vigil{clock: s.clock},
 		wheel:       wheel{clock: s.clock},
 		keepOnClose: s.keepOnClose,
+		chance:      rand.Uint64,
+		troubles:    make([]telling, len(names)),
+	}
+	for _, name := range canaryNames(names, s.nodeNames) {
+		c.hashes = append(c.hashes, quorum.NameHash(name))
 	}
 	c.vigil.looked = c.wheel.look
 	if s.hooks.Debts != nil {
@@ -176,6 +204,7 @@ func (l *Locker) Close(ctx context.Context) error {
 	for _, k := range c.held.all() {
 		k.shutDown(now)
 	}
+	c.ears.shutAll()
 	err := c.group.Close(ctx)
 	if errors.Is(err, node.ErrClosed) {
 		err = fmt.Errorf("%w: a node that does not answer may keep keys until their TTL", ErrClosed)

@@ -19,14 +19,20 @@ import (
 type master struct {
 	timeout time.Duration // how long the client waits for a reply
 	busy    atomic.Int32  // round trips under way
+	ears    atomic.Int32  // goroutines that listen
 	store   *store.Store
 
-	mu      sync.Mutex // protects what follows
-	way     way
-	log     []request
-	batches int // pipelines that left
-	stopped bool
-	backlog []func() // what a stopped master finds when it wakes
+	downstream atomic.Pointer[way] // the way, for who must not wait for the mutex
+
+	mu         sync.Mutex // protects what follows
+	streams    map[*stream]struct{}
+	subscribed int           // so often
+	changed    chan struct{} // closed, and made anew, with each change of the way or of stopped
+	way        way
+	log        []request
+	batches    int // pipelines that left
+	stopped    bool
+	backlog    []func() // what a stopped master finds when it wakes
 }
 
 // way is how requests and replies travel at present.
@@ -35,6 +41,8 @@ type way struct {
 	down      error // the connection is refused with it, after out
 	drop      bool  // requests arrive, replies never
 	lose      bool  // requests never arrive
+	mute      bool  // what is published never arrives
+	deaf      error // a subscription is refused with it
 	// answer stands in for the master: a value or an error of the server. The request is not applied.
 	answer func(r request) (val any, err error, ok bool)
 	// broken is what the client makes of a reply that it cannot read.
@@ -64,7 +72,9 @@ var (
 )
 
 func newMaster(timeout time.Duration) *master {
-	return &master{timeout: timeout, store: store.New()}
+	m := &master{timeout: timeout, store: store.New(), streams: make(map[*stream]struct{}), changed: make(chan struct{})}
+	m.downstream.Store(&way{})
+	return m
 }
 
 func (m *master) Exec(batch []*node.Command) error {
@@ -165,7 +175,11 @@ func (m *master) apply(r request) (any, error) {
 func parse(args []any) request {
 	r := request{name: args[0].(string), at: time.Now(), args: args}
 	switch {
+	case r.name == "pttl" && len(args) == 2:
+		r.key = args[1].(string)
 	case r.name == "ping" && len(args) == 1:
+	case r.name == "lrem" && len(args) == 4 && args[2] == 0:
+		r.key = args[1].(string)
 	case r.name == "set" && len(args) == 6 && args[3] == "nx" && args[4] == "px":
 		r.key, r.token = args[1].(string), args[2].(string)
 		r.ttl = millis(args[5])
@@ -176,12 +190,12 @@ func parse(args []any) request {
 		}
 		r.script, r.key = name, args[3].(string)
 		argv := args[3+args[2].(int):]
-		if name != "inspect" {
-			r.token = argv[0].(string)
-		}
 		switch name {
-		case "acquire", "resume", "extend", "repair", "leave":
-			r.ttl = millis(argv[1])
+		case "acquire", "again", "resume", "extend", "repair", "leave":
+			r.token, r.ttl = argv[0].(string), millis(argv[1])
+		case "inspect", "queue", "quit": // nothing of them is a token
+		default:
+			r.token = argv[0].(string)
 		}
 	default:
 		panic(fmt.Sprintf("not a command of a lock: %v", args))

@@ -16,7 +16,7 @@ func (c *core) fencing(call *call) *node.Fencing {
 	}
 	f := &node.Fencing{Seed: c.nodeTime.seed(c.clock.Now()), Retention: call.terms.retention.Milliseconds(), Stamps: make([]quorum.Stamp, len(c.names))}
 	for _, key := range call.keys.wire {
-		f.Counters = append(f.Counters, c.counter(key))
+		f.Counters = append(f.Counters, c.helper(counterTag, key))
 	}
 	return f
 }
@@ -46,7 +46,7 @@ func (r *round) number(ctx context.Context) error {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.fence = fence
+	r.bid.Fencing.Fence = fence
 	return nil
 }
 
@@ -55,7 +55,7 @@ func (r *round) decideFence() (fence int64, stored bool) {
 	defer r.mu.Unlock()
 	var stamps []quorum.Stamp
 	for i := range r.core.names {
-		if r.tally.Vote(i) == quorum.Granted { // until then the stamp is its lane's
+		if r.granted&(1<<i) != 0 { // until then the stamp is its lane's
 			stamps = append(stamps, r.bid.Fencing.Stamps[i])
 		}
 	}
@@ -160,5 +160,13 @@ func (k *Lock) Fence() int64 {
 	r := k.round()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.fence
+	return r.fenceLocked()
+}
+
+// fenceLocked is the lock's fence, 0 for none. The mutex is held.
+func (r *round) fenceLocked() int64 {
+	if r.bid.Fencing == nil {
+		return 0
+	}
+	return r.bid.Fencing.Fence
 }

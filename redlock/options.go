@@ -39,6 +39,7 @@ type settings struct {
 	clock         clock.Clock
 	hooks         Hooks
 	keepOnClose   bool
+	nodeNames     []string
 	clientOptions []func(*redis.Options)
 }
 
@@ -78,8 +79,9 @@ func WithTTL(d time.Duration) LockOption {
 	return lockOption(func(t *terms) { t.ttl = d.Truncate(time.Millisecond) })
 }
 
-// WithBackoff sets the bounds of the random pause between two attempts of [Locker.Lock]. Two clients that split the nodes
-// between them part by it, so max should be well above min. The default is 50 ms and 100 ms.
+// WithBackoff sets the bounds of the random pause after which a [Locker.Lock] that waits asks again, though nobody told it that the key
+// is free. max should be well above min, so that clients part by it. Where many processes wait it is longer: so long that all of them
+// together ask a hundred times a second. It never outlasts the life of who has the lock. The default is 50 ms and 100 ms.
 func WithBackoff(min, max time.Duration) LockOption {
 	return lockOption(func(t *terms) { t.backoffMin, t.backoffMax = min, max })
 }
@@ -142,6 +144,13 @@ func WithDrift(rate float64) Option {
 // WithPrefix puts p in front of every key on the wire. The default is "".
 func WithPrefix(p string) Option {
 	return lockerOption(func(s *settings) { s.prefix = p })
+}
+
+// WithNodeNames sets what the nodes are called, in their order, in place of their addresses: clients that wait for one another must
+// call them the same, or they only ask now and then. Needed where addresses differ between clients, or not between nodes.
+func WithNodeNames(names ...string) Option {
+	names = append([]string{}, names...) // not nil, as where the option is not given
+	return lockerOption(func(s *settings) { s.nodeNames = names })
 }
 
 // WithClock sets the clock; see package clock for what a lock needs of one. The default is [clock.System].

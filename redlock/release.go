@@ -32,10 +32,11 @@ func (k *Lock) release(now time.Duration) error {
 	c := r.core
 	rel := &release{round: r, tally: quorum.NewRelease(len(c.names))}
 	c.answersDue.add(&rel.due, now, rel)
-	c.group.Release(&r.bid, rel, true, now, now+c.answersDue.wait)
+	hands := r.hands()
+	c.group.Release(&r.bid, rel, true, now, now+c.answersDue.wait, hands)
 	outcome := rel.await()
 	c.answersDue.remove(&rel.due)
-	if outcome != quorum.NotReleased {
+	if hands == nil && outcome != quorum.NotReleased {
 		c.lines.hint(lineOf(r.bid.Keys))
 	}
 	if outcome == quorum.Released && !k.overdue {

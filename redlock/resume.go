@@ -22,7 +22,7 @@ func (l *Locker) Resume(ctx context.Context, key, token string, opts ...LockOpti
 		return nil, invalid("token of %d bytes is not from 1 to %d", len(token), maxToken)
 	}
 	c.from = token
-	lock, r, err := c.attempt(ctx, 1, true)
+	lock, r, err := c.attempt(ctx, 1, true, nil)
 	if err != nil {
 		return nil, c.explain(ctx, r, err)
 	}

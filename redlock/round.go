@@ -23,33 +23,48 @@ type round struct {
 
 	changed chan struct{} // buffered: the caller looks again
 
-	mu     sync.Mutex // protects what follows
-	tally  quorum.Tally
-	voters uint64  // the nodes that granted within the node timeout, or to the majority that won
-	causes []error // by node, of votes that are missing; nil while there are none
-	timeUp bool    // the node timeout is over: no vote is waited for any more
-	outran bool    // won, but the validity ran out before the caller could have it
-	lapsed bool    // won, but no majority stored the fence
-	fence  int64
-	stay   stay
+	mu      sync.Mutex // protects what follows
+	tally   quorum.Tally
+	voters  uint64        // the nodes that granted within the node timeout, or to the majority that won
+	causes  []error       // by node, of votes that are missing; nil while there are none
+	granted uint64        // the nodes that granted, at the first question or a later one
+	fastest time.Duration // the shortest time to an answer; 0 before one
+	stay    stay
+	timeUp  bool // the node timeout is over: no vote is waited for any more
+	hasty   bool // votes that are open count for nothing, since those that came are split
+	outran  bool // won, but the validity ran out before the caller could have it
+	won     bool // lost at first, and won by asking again
+	lapsed  bool // won, but no majority stored the fence
+	waited  bool // its caller had to wait for others; set before anybody is asked
+	first   int8 // the node whose vote the caller wants to see by itself; likewise, noFirst for none
 }
 
-// begin asks every node. Whoever calls it removes the deadline once no vote is waited for.
-func (c *core) begin(call *call) *round {
+const noFirst = -1
+
+// begin asks every node, or, where there is a first, that one alone. Whoever calls it removes the deadline once no vote is waited for.
+func (c *core) begin(call *call, first int, waited bool) *round {
 	t := call.terms
 	r := &round{
 		core: c, terms: t, key: call.key,
 		changed: make(chan struct{}, 1),
 		tally:   quorum.NewTally(len(c.names)),
+		first:   int8(first), waited: waited, // there are no more than quorum.MaxNodes
 	}
 	r.bid = node.Attempt{
 		Keys: call.keys.wire, Token: t.value(newToken()), TTL: t.ttl, TTLMillis: t.ttlMillis, Voter: r, From: call.from,
 		Fencing: c.fencing(call),
 	}
+	if len(r.bid.Keys) > 1 {
+		r.bid.Blockers = new([quorum.MaxNodes]uint8)
+	}
 	r.sent = c.clock.Now()
 	r.stay.from = r.sent
 	c.votesDue.add(&r.due, r.sent, r)
-	c.group.Ask(&r.bid, r.sent, r.sent+c.nodeTimeout)
+	nodes := node.All
+	if first != noFirst {
+		nodes = 1 << first
+	}
+	c.group.Ask(&r.bid, nodes, r.sent, r.sent+c.nodeTimeout)
 	return r
 }
 
@@ -58,11 +73,20 @@ func (r *round) validity(at time.Duration) time.Duration {
 	return quorum.Validity(r.terms.ttl, at-r.sent, r.terms.drift)
 }
 
+// age is how long ago the round began.
+func (r *round) age() time.Duration { return r.core.clock.Now() - r.sent }
+
 // Voted records a node's vote; the lanes call it.
 func (r *round) Voted(i int, v quorum.Vote, at time.Duration, cause error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if took := max(at-r.sent, 1); (v == quorum.Granted || v == quorum.Refused) && (r.fastest == 0 || took < r.fastest) {
+		r.fastest = took
+	}
 	if v == quorum.Granted {
+		if r.tally.Vote(i) == quorum.VoteOpen { // else it was counted as missing
+			r.granted |= 1 << i
+		}
 		if r.validity(at) == 0 {
 			r.tally.Expire()
 		}
@@ -78,7 +102,7 @@ func (r *round) Voted(i int, v quorum.Vote, at time.Duration, cause error) {
 	if verdict == quorum.Won && before == quorum.VerdictOpen {
 		r.keepWinners()
 	}
-	if verdict != quorum.VerdictOpen {
+	if verdict != quorum.VerdictOpen || int(r.first) == i || r.split() {
 		r.notify()
 	}
 }
@@ -195,29 +219,5 @@ func (r *round) giveUp(withdraw bool) {
 	if r.bid.From != nil {
 		r.bid.End = node.Restore
 	}
-	r.core.group.Release(&r.bid, nil, withdraw, now, now+2*r.core.nodeTimeout)
-}
-
-// failure is the round as the caller's error. Votes that came since its verdict count in it.
-func (r *round) failure(op string) *QuorumError {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	e := r.core.newError(op, r.key)
-	e.Granted, e.Refused = r.tally.Granted(), r.tally.Refused()
-	e.Unknown, e.Unsent = r.tally.Unknown(), r.tally.Unsent()
-	switch class := r.tally.Class(); {
-	case class == quorum.Taken && r.bid.From != nil:
-		e.classes = append(e.classes, ErrLost)
-	case class == quorum.Taken:
-		e.classes = append(e.classes, ErrTaken)
-	case class == quorum.NoQuorum || r.lapsed:
-		e.classes = append(e.classes, ErrNoQuorum)
-	case class == quorum.TooSlow || r.outran:
-		e.classes = append(e.classes, ErrTooSlow)
-	}
-	if r.bid.From == nil {
-		e.classes = append(e.classes, ErrNotAcquired)
-	}
-	e.Errs = r.core.nodeErrors(r.causes, r.secrets())
-	return e
+	r.core.group.Release(&r.bid, nil, withdraw, now, now+2*r.core.nodeTimeout, nil)
 }

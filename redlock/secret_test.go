@@ -120,6 +120,7 @@ func TestNoTokenIsInAnyText(t *testing.T) {
 				require.ErrorIs(t, waited, context.DeadlineExceeded)
 				unlocked := lock.Unlock(t.Context())
 				require.ErrorIs(t, unlocked, ErrNoQuorum)
+				synctest.Wait() // nothing is changed while it is read without a mutex
 
 				var all strings.Builder
 				for _, err := range []error{tried, waited, unlocked} {

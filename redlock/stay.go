@@ -106,7 +106,7 @@ func (r *round) maybeVoters(now time.Duration) (nodes uint64) {
 func (r *round) fenceNow() int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.fence
+	return r.fenceLocked()
 }
 
 // blameSilent notes of every node that did not answer that it did not.

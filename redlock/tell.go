@@ -2,6 +2,7 @@ package redlock
 
 import (
 	"context"
+	"math/bits"
 	"sync"
 	"time"
 
@@ -33,6 +34,18 @@ func (c *call) report(ctx context.Context, r *round, number int, err error) {
 		a.Err = c.explain(ctx, r, err)
 	}
 	fire(ctx, h.Attempt, a)
+}
+
+// reportSight tells of an attempt that ended before any node was asked for the key: so many have it that it was not worth asking.
+func (c *call) reportSight(ctx context.Context, s *sight, number int, began time.Duration) {
+	h := &c.core.hooks
+	if h.Attempt == nil {
+		return
+	}
+	e := c.sightError(s)
+	fire(ctx, h.Attempt, Attempt{
+		Key: c.key, Number: number, Elapsed: c.core.clock.Now() - began, Refused: e.Refused, Unsent: e.Unsent, Err: e,
+	})
 }
 
 func (r *round) votes() []Vote {
@@ -146,6 +159,19 @@ func (t *telling) end() bool {
 	return more
 }
 
+// troubled tells the hook that a node's queue is of no use.
+func (c *core) troubled(n int, err error) {
+	hook := c.hooks.Trouble
+	if hook == nil || err == nil || !c.troubles[n].begin() {
+		return
+	}
+	go func() {
+		defer c.troubles[n].end()
+		ctx := context.Background() //nolint:forbidigo // nobody's call
+		fire(ctx, hook, Trouble{Node: n, Name: c.names[n], Err: &NodeError{Index: n, Name: c.names[n], Err: clean(err, "")}})
+	}()
+}
+
 // owing tells the hook of a node's debts; the lanes call it.
 func (c *core) owing(n int) {
 	if !c.debtors[n].begin() {
@@ -158,4 +184,12 @@ func (c *core) owing(n int) {
 			again = c.debtors[n].end() && c.debtors[n].begin()
 		}
 	}()
+}
+
+// sightError is the error of an attempt that ended so.
+func (c *call) sightError(s *sight) *QuorumError {
+	e := c.core.newError(c.op, c.key)
+	e.Refused, e.Unsent = bits.OnesCount64(s.held), bits.OnesCount64(s.free|s.silent)
+	e.classes = []error{ErrTaken, ErrNotAcquired}
+	return e
 }

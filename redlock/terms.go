@@ -38,6 +38,28 @@ func (s *settings) validate() error {
 	return s.terms.seal(s.nodeTimeout, s.drift)
 }
 
+// checkNames checks the names for n nodes.
+func (s *settings) checkNames(n int) error {
+	if s.nodeNames == nil {
+		return nil
+	}
+	if len(s.nodeNames) != n {
+		return invalid("%d node names are not as many as %d nodes", len(s.nodeNames), n)
+	}
+	seen := make(map[string]int, n)
+	for i, name := range s.nodeNames {
+		j, twice := seen[name]
+		switch {
+		case name == "":
+			return invalid("name of node %d is empty", i)
+		case twice:
+			return invalid("nodes %d and %d have the same name %q", j, i, name)
+		}
+		seen[name] = i
+	}
+	return nil
+}
+
 // seal checks the terms and works out what follows from them.
 func (t *terms) seal(nodeTimeout time.Duration, drift float64) error {
 	switch {

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/quorumlock/go-redlock/clock"
+	"github.com/quorumlock/go-redlock/internal/node"
 )
 
 // heldUp is a clock that holds up who sets a timer for an Extend, between its look at the lock and its question.
@@ -116,7 +117,7 @@ func TestLeaveIsNotUndoneByAnExtendThatGoesOutAgain(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		c := newCluster(t, 5)
 		for _, m := range c.masters {
-			_, err := m.store.Load(scriptSources()["leave"])
+			_, err := m.store.Load(node.Scripts()["leave"])
 			require.NoError(t, err)
 		}
 		lock := c.mustHold(t, "k")

@@ -130,5 +130,5 @@ func (k *Lock) shutDown(now time.Duration) {
 	k.mu.Unlock()
 	k.followUp(ErrUnlocked, heirs)
 	r := k.round()
-	r.core.group.Release(&r.bid, nil, true, now, now+2*r.core.nodeTimeout)
+	r.core.group.Release(&r.bid, nil, true, now, now+2*r.core.nodeTimeout, r.hands())
 }

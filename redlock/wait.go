@@ -1,11 +1,6 @@
 package redlock
 
-import (
-	"context"
-	"math/rand/v2"
-
-	"github.com/quorumlock/go-redlock/internal/quorum"
-)
+import "context"
 
 // waitTurn waits until the caller is at the head of its key's line.
 func (c *call) waitTurn(ctx context.Context, w *waiter) error {
@@ -22,20 +17,29 @@ func (c *call) waitTurn(ctx context.Context, w *waiter) error {
 	return nil
 }
 
-// pause waits between two attempts: a random time, or until a hint comes. It never outlasts ctx.
-func (c *call) pause(ctx context.Context, w *waiter) error {
-	over := make(chan struct{})
-	d := quorum.Backoff(c.terms.backoffMin, c.terms.backoffMax, rand.Uint64())
-	stop := c.core.clock.AfterFunc(d, func() { close(over) })
-	defer stop()
-	select {
-	case <-over:
-		return nil
-	case <-w.wake:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-c.core.gate.shut:
-		return ErrClosed
+// standBack waits until it is known who comes next for a key that was released here a moment ago, and queues behind whom another
+// process was told of.
+func (c *call) standBack(ctx context.Context, q *queuer) error {
+	for {
+		elsewhere, unknown := c.core.lines.next(c.keys.line, c.core.clock.Now())
+		switch {
+		case elsewhere:
+			q.enter(nil, true)
+			return q.await(ctx, nil)
+		case unknown == 0:
+			return nil
+		}
+		over, stop := c.core.after(unknown - c.core.clock.Now())
+		select {
+		case <-over:
+		case <-q.w.wake:
+		case <-ctx.Done():
+			stop()
+			return ctx.Err()
+		case <-c.core.gate.shut:
+			stop()
+			return ErrClosed
+		}
+		stop()
 	}
 }

@@ -52,6 +52,19 @@ func TestLockWaitsUntilItsContextEnds(t *testing.T) {
 	}
 }
 
+// An attempt that the context cuts off before its votes are there says nothing of why the caller had to wait.
+func TestAWaitThatEndsDuringAnAttemptTellsOfTheOneBefore(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(t *testing.T) {
+		c := held(t, time.Hour, WithBackoff(time.Second, time.Second))
+		time.AfterFunc(500*time.Millisecond, func() { c.each(way{back: 100 * time.Millisecond}, 0, 1, 2, 3, 4) })
+		_, err := c.Lock(after(t, 1050*time.Millisecond), "k", WithMaxAttempts(9))
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		require.ErrorIs(t, err, ErrTaken)
+		require.Len(t, c.attempts(), 2)
+	})
+}
+
 func TestAWaitThatIsCancelledEndsAtOnceWithItsCause(t *testing.T) {
 	t.Parallel()
 	errLeft := errors.New("the client hung up")
@@ -104,7 +117,8 @@ func TestNoAttemptBeginsOnceTheContextHasEnded(t *testing.T) {
 		_, err := c.Lock(after(t, 120*time.Millisecond), "k")
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		time.Sleep(time.Second)
-		require.Len(t, c.attempts(), 3)
+		require.Len(t, c.attempts(), 1)
+		require.Equal(t, 2*len(c.masters), c.sent("pttl"), "and two polls")
 	})
 }
 

@@ -1,10 +1,7 @@
 package node
 
 import (
-	"strconv"
 	"time"
-
-	"github.com/redis/go-redis/v9"
 
 	"github.com/quorumlock/go-redlock/internal/quorum"
 )
@@ -26,6 +23,8 @@ type Reply struct {
 	Sure  bool
 
 	Holding Holding // of [Group.Inspect]
+	Free    bool    // of Confirmed by [Group.Look]: nothing is there
+	Queue   []any   // of the queue's scripts: what they answered, of any shape
 }
 
 // Holding is what a node has under a key.
@@ -33,6 +32,7 @@ type Holding struct {
 	Token string        // "": nothing
 	Life  time.Duration // negative: without an end
 	Fence int64         // 0: none
+	Waits int           // how many wait in its queue
 }
 
 type question uint8
@@ -42,6 +42,9 @@ const (
 	askRaise
 	askRepair
 	askInspect
+	askAgain
+	askQueue
+	askLook
 )
 
 // ask is what an operation has besides that asks a question.
@@ -63,12 +66,22 @@ func (g *Group) Raise(a *Attempt, fence int64, to Hearer, now, deadline time.Dur
 }
 
 // Inspect asks every node what it has under the key, which changes nothing.
-func (g *Group) Inspect(key, counter any, to Hearer, now, deadline time.Duration) {
+func (g *Group) Inspect(key, counter, queue any, to Hearer, now, deadline time.Duration) {
+	g.question(g.nobodys(key), askInspect, inspectScript.args([]any{key}, counter, queue), to, now, deadline)
+}
+
+// Look asks every node whether it has anything under the key.
+func (g *Group) Look(key any, to Hearer, now, deadline time.Duration) {
+	g.question(g.nobodys(key), askLook, []any{"pttl", key}, to, now, deadline)
+}
+
+// nobodys is an attempt that is none, for questions about a key.
+func (g *Group) nobodys(key any) *Attempt {
 	a := &Attempt{Keys: []any{key}, claims: make([]claim, len(g.lanes))}
 	for i := range a.claims {
 		a.claims[i].attempt = a
 	}
-	g.question(a, askInspect, inspectScript.args([]any{key}, counter), to, now, deadline)
+	return a
 }
 
 func (g *Group) question(a *Attempt, q question, args []any, to Hearer, now, deadline time.Duration) {
@@ -96,16 +109,27 @@ func (n *lane) put(o *op) error {
 // Repair has one node set the keys again where they are missing, with a full TTL, and the fence. to hears of it unless
 // nothing is sent: after the attempt was given up, while another SET of it is under way there, or where no more is taken.
 func (g *Group) Repair(a *Attempt, node int, fence int64, to Hearer, deadline time.Duration) {
-	o := &op{kind: kindRepair, claim: &a.claims[node], ask: &ask{question: askRepair, to: to}, deadline: deadline}
-	o.reset(a.repairArgs(fence))
+	g.setAgain(a, node, askRepair, a.repairArgs(fence), to, deadline)
+}
+
+// Again asks one node for the keys once more, with the same token: what it has of it already it keeps. It tells whether to will
+// hear of it, as Repair does.
+func (g *Group) Again(a *Attempt, node int, to Hearer, deadline time.Duration) bool {
+	return g.setAgain(a, node, askAgain, a.againArgs(), to, deadline)
+}
+
+func (g *Group) setAgain(a *Attempt, node int, q question, args []any, to Hearer, deadline time.Duration) bool {
+	o := &op{kind: kindRepair, claim: &a.claims[node], ask: &ask{question: q, to: to}, deadline: deadline}
+	o.reset(args)
 	n := g.lanes[node]
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	c := o.claim
 	if c.ended || c.state == stateQueued || c.state == stateFlying || n.submit(o) != nil {
-		return
+		return false
 	}
 	c.prior, c.state, c.set = c.state, stateQueued, o
+	return true
 }
 
 // Abandon sees to it that nothing of the attempt is submitted any more, and leaves what is on the nodes alone.
@@ -162,66 +186,4 @@ func (c *claim) witness(now time.Duration) {
 	case now-c.heard >= c.attempt.TTL:
 		c.state = stateGranted // which is: it may be there, and one answered release settles it
 	}
-}
-
-// readAnswer reads an answered question by its shape.
-func (o *op) readAnswer() error {
-	v, err := o.Result()
-	switch {
-	case err == redis.Nil: //nolint:errorlint // no script of ours answers with the bare nil reply
-		return ErrShape
-	case err != nil:
-		return err
-	case o.ask.question == askInspect:
-		return o.ask.reply.readHolding(v)
-	}
-	code, list := v, []any(nil)
-	if o.ask.question == askExtend {
-		if list, _ = v.([]any); len(list) == 0 {
-			return ErrShape
-		}
-		code = list[0]
-	}
-	return o.ask.reply.readCode(code, list)
-}
-
-func (r *Reply) readCode(code any, list []any) error {
-	switch {
-	case code == int64(1) && list == nil:
-		r.Confirmation = quorum.Confirmed
-	case code == int64(1) && len(list) == 2:
-		left, ok := list[1].(int64)
-		if !ok || left < 0 {
-			return ErrShape
-		}
-		r.Confirmation, r.Short = quorum.Confirmed, time.Duration(left)*time.Millisecond
-	case len(list) < 2 && (code == int64(0) || code == int64(-1)):
-		r.Confirmation, r.Foreign = quorum.Gone, code == int64(-1)
-	default:
-		return ErrShape
-	}
-	return nil
-}
-
-func (r *Reply) readHolding(v any) error {
-	list, _ := v.([]any)
-	if len(list) != 3 {
-		return ErrShape
-	}
-	life, ok := list[1].(int64)
-	if !ok {
-		return ErrShape
-	}
-	token, isText := list[0].(string)
-	if !isText && list[0] != nil {
-		return ErrShape
-	}
-	counter, _ := list[2].(string)
-	fence, err := strconv.ParseInt(counter, 10, 64)
-	if err != nil {
-		fence = 0 // what is no number is no fence
-	}
-	r.Confirmation = quorum.Confirmed
-	r.Holding = Holding{Token: token, Life: time.Duration(life) * time.Millisecond, Fence: fence}
-	return nil
 }

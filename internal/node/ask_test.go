@@ -143,29 +143,30 @@ func TestWhatANodeHoldsIsReadByItsShape(t *testing.T) {
 		reply
 		want *Holding // nil: the reply is of the wrong shape
 	}{
-		"a lock":                    {list("1", int64(1500), "9"), &Holding{"1", 1500 * ms, 9}},
-		"without a counter":         {list("1", int64(1500), nil), &Holding{"1", 1500 * ms, 0}},
-		"without an end":            {list("1", int64(-1), nil), &Holding{"1", -ms, 0}},
-		"nothing":                   {list(nil, int64(-2), nil), &Holding{"", -2 * ms, 0}},
-		"a counter of words":        {list("1", int64(1), "abc"), &Holding{"1", ms, 0}},
-		"a counter out of range":    {list("1", int64(1), "99999999999999999999"), &Holding{"1", ms, 0}},
-		"the largest counter":       {list("1", int64(1), "9223372036854775807"), &Holding{"1", ms, math.MaxInt64}},
-		"a token that is a number":  {list(int64(1), int64(1), nil), nil},
-		"a life that is text":       {list("1", "1500", nil), nil},
-		"no life":                   {list("1", nil, nil), nil},
-		"a list of two":             {list("1", int64(1)), nil},
-		"a list of four":            {list("1", int64(1), nil, nil), nil},
+		"a lock":                    {list("1", int64(1500), "9", int64(2)), &Holding{"1", 1500 * ms, 9, 2}},
+		"without a counter":         {list("1", int64(1500), nil, int64(2)), &Holding{"1", 1500 * ms, 0, 2}},
+		"without an end":            {list("1", int64(-1), nil, int64(2)), &Holding{"1", -ms, 0, 2}},
+		"nothing":                   {list(nil, int64(-2), nil, int64(2)), &Holding{"", -2 * ms, 0, 2}},
+		"a counter of words":        {list("1", int64(1), "abc", int64(2)), &Holding{"1", ms, 0, 2}},
+		"a counter out of range":    {list("1", int64(1), "99999999999999999999", int64(2)), &Holding{"1", ms, 0, 2}},
+		"the largest counter":       {list("1", int64(1), "9223372036854775807", int64(2)), &Holding{"1", ms, math.MaxInt64, 2}},
+		"a token that is a number":  {list(int64(1), int64(1), nil, int64(2)), nil},
+		"a life that is text":       {list("1", "1500", nil, int64(2)), nil},
+		"no life":                   {list("1", nil, nil, int64(2)), nil},
+		"waiters that are no count": {list("1", int64(1), nil, "many"), &Holding{"1", ms, 0, 0}},
+		"a list of three":           {list("1", int64(1), nil), nil},
+		"a list of five":            {list("1", int64(1), nil, int64(2), nil), nil},
 		"an empty list":             {list(), nil},
 		"no list":                   {yes, nil},
 		"no reply":                  {value(nil), nil},
 		"the nil reply":             {refused, nil},
-		"a list where a token goes": {list([]any{"1"}, int64(1), nil), nil},
+		"a list where a token goes": {list([]any{"1"}, int64(1), nil, int64(2)), nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			bubble(t, 1, func(t *testing.T, r *rig) {
 				h, now := r.hearing(), r.clock.Now()
-				r.Inspect("k", "~f:k", h, now, now+patience)
+				r.Inspect("k", "~f:k", "~q:k", h, now, now+patience)
 				r.expect(0, "inspect k ~f:k").end(nil, tt.reply)
 				if tt.want == nil {
 					h.requireReply(0, quorum.Unconfirmed, ErrShape)

@@ -18,6 +18,10 @@ type Attempt struct {
 	Fencing   *Fencing // nil: the lock is not fenced
 	From      any      // the token that the keys are taken over from; nil: they are to be free
 
+	// Blockers, of an attempt on several keys, are for each node which key refused, from 1; set before the Voter hears of it. nil:
+	// nobody asks.
+	Blockers *[quorum.MaxNodes]uint8
+
 	// How it is given up: set before [Group.Release], and not changed after.
 	End   Ending
 	Until time.Duration // of Leave: when the keys are to be gone
@@ -32,6 +36,7 @@ type Fencing struct {
 	Retention any   // milliseconds, an int64
 	// Stamps are the nodes' own. One is set before the Voter hears that its node granted.
 	Stamps []quorum.Stamp
+	Fence  int64 // the lock's, of whoever asks; no lane looks at it
 }
 
 // Ending is how an attempt is given up.
@@ -62,7 +67,11 @@ func (a *Attempt) setArgs() []any {
 func (a *Attempt) giveUpArgs(now time.Duration) []any {
 	switch a.End {
 	case Leave:
-		return leaveScript.args(a.Keys, a.Token, max((a.Until-now).Milliseconds(), 1))
+		rest := max((a.Until - now).Milliseconds(), 1)
+		if a.From != nil {
+			return leaveScript.args(a.Keys, a.Token, rest, a.From)
+		}
+		return leaveScript.args(a.Keys, a.Token, rest)
 	case Restore:
 		return restoreScript.args(a.Keys, a.Token, a.From)
 	default:
@@ -71,6 +80,10 @@ func (a *Attempt) giveUpArgs(now time.Duration) []any {
 		}
 		return releaseScript.args(a.Keys, a.Token)
 	}
+}
+
+func (a *Attempt) againArgs() []any {
+	return againScript.args(a.allKeys(), a.Token, a.TTLMillis, len(a.Keys), a.seed(), a.retention())
 }
 
 func (a *Attempt) extendArgs(fence int64) []any {

@@ -59,7 +59,7 @@ func (n *lane) takeHead(now time.Duration) *op {
 	o := n.queue.head
 	n.queue.remove(o)
 	switch {
-	case o.releases() && o.claim.clear():
+	case o.releases() && o.claim.clear() && o.hand == nil:
 		n.settleOp(o, nil, now, now) // the SET ahead of it was refused or never sent: nothing is there to release
 	case o.kind == kindAsk && o.claim.ended:
 		n.settleOp(o, ErrWithdrawn, now, now) // behind what gives the keys up it would undo a Leave

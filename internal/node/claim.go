@@ -79,12 +79,15 @@ func (n *lane) settleSet(o *op, cause error, departed time.Duration) {
 	}
 	if answer == stateGranted {
 		c.armed = departed
-		if o.fenced() {
+		if o.fenced() && c.prior != stateGranted { // else the first one is the Voter's by now
 			c.attempt.Fencing.Stamps[n.index], _, _, _ = readStamp(o.Val())
 		}
 	}
 	if c.clear() {
 		n.debts.drop(c) // cannot be owed: the node never got it, or said no
+	}
+	if answer == stateRefused && o.kind == kindSet && c.attempt.Blockers != nil { // later ones come when it may be read
+		c.attempt.Blockers[n.index] = uint8(max(o.refusal(o.Val()), 0)) // a lock has no more keys than that
 	}
 	if answer == stateRefused && n.owes(c.attempt) {
 		o.vote, o.cause = quorum.Unknown, ErrOwed
@@ -92,7 +95,7 @@ func (n *lane) settleSet(o *op, cause error, departed time.Duration) {
 	if o.kind == kindRepair {
 		o.ask.reply = Reply{Confirmation: quorum.Unconfirmed, Err: o.cause}
 		switch { // the answer, not the state: that may be of an earlier SET
-		case answer == stateGranted:
+		case answer == stateGranted && o.vote == quorum.Granted: // else a fenced one has no counter there
 			o.ask.reply = Reply{Confirmation: quorum.Confirmed, Sure: c.state == stateGranted}
 		case o.vote == quorum.Refused:
 			o.ask.reply = Reply{Confirmation: quorum.Gone, Foreign: true}
@@ -115,7 +118,7 @@ func (o *op) setAnswer() (state, quorum.Vote, error) {
 		return stateErrored, quorum.Unknown, err
 	case plain && v == "OK", !plain && !fenced && v == int64(1):
 		return stateGranted, quorum.Granted, nil
-	case !plain && v == int64(0):
+	case !plain && o.refusal(v) >= 0:
 		return stateRefused, quorum.Refused, nil
 	case fenced:
 		_, s, vote, err := readStamp(v)
@@ -124,8 +127,22 @@ func (o *op) setAnswer() (state, quorum.Vote, error) {
 	return stateUnknown, quorum.Unknown, ErrShape
 }
 
+// refusal is the number of the key that refused, from 1, 0 where that is not said, and negative for what is no refusal.
+func (o *op) refusal(v any) int {
+	i, ok := v.(int64)
+	switch a := o.claim.attempt; {
+	case ok && i == 0:
+		return 0
+	case ok && i < 0 && i >= -int64(len(a.Keys)) && (o.kind == kindSet && a.From == nil || o.kind == kindRepair && o.ask.question == askAgain):
+		return int(-i)
+	}
+	return -1 // as the answer of a release would be, to what cannot say which
+}
+
 // fenced tells whether the answer to this SET comes with a stamp.
-func (o *op) fenced() bool { return o.kind == kindSet && o.claim.attempt.Fencing != nil }
+func (o *op) fenced() bool {
+	return o.claim.attempt.Fencing != nil && (o.kind == kindSet || o.ask.question == askAgain)
+}
 
 // settleRelease draws from what became of a release whether the node is rid of the token.
 func (n *lane) settleRelease(o *op, cause error, now time.Duration) {
@@ -134,7 +151,7 @@ func (n *lane) settleRelease(o *op, cause error, now time.Duration) {
 	c.tried = tried || o.asked
 	if c.clear() {
 		o.answer = c.settled()
-		return
+		return // a hand is told what the node says of the queue all the same
 	}
 	o.answer, o.mayHold, o.cause = quorum.NoAnswer, true, cause
 	if o.status() == answered {
@@ -183,6 +200,9 @@ func (o *op) releaseAnswer(tried bool) (quorum.Answer, error) {
 		return quorum.NoAnswer, ErrShape
 	case err != nil:
 		return quorum.NoAnswer, err
+	}
+	if list, ok := v.([]any); ok && o.hand != nil && len(list) > 1 {
+		v = list[0]
 	}
 	tried = tried && o.claim.attempt.End != Leave
 	switch {

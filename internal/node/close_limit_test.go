@@ -138,7 +138,7 @@ func TestCloseWaitsForALaneThatIsStillTelling(t *testing.T) {
 			r.expect(i, "set k 1").end(nil, granted)
 		}
 		synctest.Wait()
-		r.Release(&b.Attempt, slow{}, false, 0, patience)
+		r.Release(&b.Attempt, slow{}, false, 0, patience, nil)
 		c := r.startClose(t.Context())
 		first, second := r.expect(0, "release k 1"), r.expect(1, "release k 1")
 		r.wait(3 * nodeTimeout)

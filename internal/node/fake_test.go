@@ -74,7 +74,8 @@ func (h *held) Exec(cmds []*Command) error {
 
 // words are the batch's commands: "set key token", "ping", and those of scripts by their names: "release a,b token"; "eval a,b
 // token" where the source goes along. Of some the argument that tells most comes behind: the rest in milliseconds of leave, the
-// token before of restore, resume, and the release of what was resumed, the fence of raise and repair.
+// token before of restore, resume, and the release of what was resumed, the fence of raise and repair. Of a queue's scripts all do,
+// and of the release that names who comes next the queues.
 func (b *batch) words() []string {
 	out := make([]string, 0, len(b.cmds))
 	for _, c := range b.cmds {
@@ -91,7 +92,10 @@ var scriptWords = map[any]struct {
 	acquireScript.hash: {"acquire", 0}, resumeScript.hash: {"resume", 5}, raiseScript.hash: {"raise", 1},
 	extendScript.hash: {"extend", 0}, repairScript.hash: {"repair", 2}, releaseScript.hash: {"release", 1},
 	leaveScript.hash: {"leave", 1}, restoreScript.hash: {"restore", 1}, inspectScript.hash: {"inspect", 0},
+	againScript.hash: {"again", 0}, handScript.hash: {"hand", 3}, queueScript.hash: {"queue", all}, quitScript.hash: {"quit", all},
 }
+
+const all = -1 // arguments tell most
 
 func words(c *Command) string {
 	switch c.args[0] {
@@ -108,14 +112,25 @@ func words(c *Command) string {
 		if c.args[0] == "eval" {
 			script.name = "eval"
 		}
-		out := fmt.Sprint(script.name, " ", strings.Join(keys, ","), " ", argv[0])
-		if 0 < script.tell && script.tell < len(argv) {
-			out += fmt.Sprint(" ", argv[script.tell])
+		told := argv[:1:1]
+		switch {
+		case script.tell == all:
+			told = argv
+		case script.name == "hand":
+			told = append(told, argv[script.tell:]...)
+		case 0 < script.tell && script.tell < len(argv):
+			told = append(told, argv[script.tell])
 		}
-		return out
+		return script.name + " " + strings.Join(keys, ",") + " " + spaced(told)
+	case "lrem":
+		return spaced(c.args)
 	default:
 		return c.Name()
 	}
+}
+
+func spaced(args []any) string {
+	return strings.TrimSuffix(fmt.Sprintln(args...), "\n")
 }
 
 // end brings the batch back: the commands get their replies in turn, the last reply is for all that are left, and err is the

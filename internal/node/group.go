@@ -23,6 +23,10 @@ type Group struct {
 	// Owing, set before the Group is used, is told that the number of keys that are owed to a node may have changed. It must
 	// not block. nil: nobody is told.
 	Owing func(node int)
+
+	// Settle, set likewise by a simulation, lets all happen that can before a lane looks at what there is to do: what a pipeline takes
+	// along does not depend on how goroutines are scheduled then.
+	Settle func()
 }
 
 // NewGroup returns the Group over the transports, one a node. A node that owes an answer for longer than timeout is
@@ -49,16 +53,26 @@ func (g *Group) look(now time.Duration) {
 	}
 }
 
-// Ask submits the attempt's SET to every node and returns without waiting. now is the clock's; a SET still queued at
-// deadline is never sent. The attempt's Voter hears each node's vote once.
-func (g *Group) Ask(a *Attempt, now, deadline time.Duration) {
-	a.claims = make([]claim, len(g.lanes))
+// All are all nodes, for [Group.Ask].
+const All = ^uint64(0)
+
+// Ask submits the attempt's SET to the nodes of a set and returns without waiting. now is the clock's; a SET still queued at
+// deadline is never sent. The attempt's Voter hears each node's vote once. It may be called again for other nodes.
+func (g *Group) Ask(a *Attempt, nodes uint64, now, deadline time.Duration) {
+	if a.claims == nil {
+		a.claims = make([]claim, len(g.lanes))
+		for i := range a.claims {
+			a.claims[i].attempt = a
+		}
+	}
 	ops := make([]op, len(g.lanes))
 	args := a.setArgs()
 	g.look(now)
 	for i, n := range g.lanes {
+		if nodes&(1<<i) == 0 {
+			continue
+		}
 		c, o := &a.claims[i], &ops[i]
-		c.attempt = a
 		o.kind, o.claim, o.deadline = kindSet, c, deadline
 		o.reset(args)
 		if err := n.ask(c, o); err != nil {
@@ -82,8 +96,9 @@ func (n *lane) ask(c *claim, o *op) error {
 // release that is still queued becomes one. withdraw takes back the SETs that were not sent yet; without it they still
 // leave, ahead of the release, for the sake of their votes. to hears each node's answer once; it may be nil.
 //
-// A Group may be asked again to release an attempt: what is settled is answered from memory.
-func (g *Group) Release(a *Attempt, to Releaser, withdraw bool, now, deadline time.Duration) {
+// A Group may be asked again to release an attempt: what is settled is answered from memory. hands, of different nodes, go out in any
+// case.
+func (g *Group) Release(a *Attempt, to Releaser, withdraw bool, now, deadline time.Duration, hands []*Hand) {
 	ops := make([]op, len(g.lanes))
 	args := a.giveUpArgs(now)
 	g.look(now)
@@ -91,12 +106,21 @@ func (g *Group) Release(a *Attempt, to Releaser, withdraw bool, now, deadline ti
 		o := &ops[i]
 		o.kind, o.claim, o.to, o.deadline = kindRelease, &a.claims[i], to, deadline
 		o.reset(args)
+		for _, h := range hands {
+			if h.Node == i {
+				o.hand = h
+				o.reset(h.args(a))
+			}
+		}
 		withdrawn, settled := n.release(o, withdraw, now)
 		if withdrawn {
 			a.Voter.Voted(i, quorum.Unsent, now, ErrWithdrawn)
 		}
 		if settled && to != nil {
 			to.Released(i, o.answer, o.mayHold, o.cause)
+		}
+		if settled && o.hand != nil {
+			o.hand.Heard(nil)
 		}
 		n.showDebts()
 	}
@@ -106,14 +130,14 @@ func (n *lane) release(o *op, withdraw bool, now time.Duration) (withdrawn, sett
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	c := o.claim
-	if !c.ended && c.attempt.From != nil && c.attempt.End == Delete {
+	if !c.ended && c.attempt.From != nil && c.attempt.End != Restore {
 		c.inherit()
 	}
 	c.ended = true
 	if c.state == stateQueued && (withdraw || c.set.kind == kindRepair) { // nobody counts on a repair's answer
 		withdrawn = n.withdraw(c)
 	}
-	if c.clear() {
+	if c.clear() && o.hand == nil {
 		o.answer = c.settled()
 		return withdrawn, true
 	}

@@ -47,7 +47,7 @@ type lane struct {
 // submit queues the operation, or says why it certainly will not be sent. The mutex is held.
 func (n *lane) submit(o *op) error {
 	switch {
-	case n.closed && o.sets():
+	case n.closed && o.sets(), n.dead && o.kind == kindAsk && o.ask.question == askQueue:
 		return ErrClosed
 	case o.sets() && n.debts.len >= maxDebts:
 		return ErrDebtsFull
@@ -72,6 +72,9 @@ func (n *lane) start() {
 
 func (n *lane) run() {
 	for {
+		if settle := n.group.Settle; settle != nil {
+			settle()
+		}
 		batch, late := n.next()
 		switch {
 		case len(batch) > 0:
@@ -138,6 +141,9 @@ func (n *lane) tell(ops []*op, now time.Duration) {
 		case kindRelease:
 			if o.to != nil {
 				o.to.Released(n.index, o.answer, o.mayHold, o.cause)
+			}
+			if o.hand != nil {
+				o.hand.tell(o)
 			}
 		case kindRepair, kindAsk:
 			o.ask.to.Heard(n.index, &o.ask.reply, now)

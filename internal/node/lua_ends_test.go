@@ -67,7 +67,7 @@ func everyEndingGivesUpWhatIsOursAndNothingElse() cases {
 	return all
 }
 
-func theTokenThatWasTakenOverIsReleasedAndNothingElseOfItIs() cases {
+func theTokenThatWasTakenOverIsReleasedAndLeftButNotRestored() cases {
 	held := func(s *site, keys map[string]string) *Attempt {
 		for key, token := range keys {
 			s.set(key, token, 40*time.Second)
@@ -94,9 +94,9 @@ func theTokenThatWasTakenOverIsReleasedAndNothingElseOfItIs() cases {
 			a.End, a.Until = Leave, 20*time.Second
 			answer, err := s.giveUp(a)
 			require.NoError(s.t, err)
-			require.Equal(s.t, quorum.Foreign, answer)
+			require.Equal(s.t, quorum.Deleted, answer)
 			s.requireKeys(map[string]string{"a": "0", "b": "1"})
-			s.requireLife("a", 40*time.Second)
+			s.requireLife("a", 20*time.Second)
 			s.requireLife("b", 20*time.Second)
 		},
 		"restore": func(s *site) {

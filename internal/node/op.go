@@ -42,6 +42,7 @@ type op struct {
 	claim    *claim
 	to       Releaser      // kindRelease: who hears the answer; nil: nobody
 	ask      *ask          // kindAsk and kindRepair
+	hand     *Hand         // kindRelease: what it does besides; nil: nothing
 	deadline time.Duration // not sent later than this; 0: never too late
 	next     *op
 	prev     *op

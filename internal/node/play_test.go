@@ -20,7 +20,7 @@ func (w *world) play() {
 	now := w.clock.Now()
 	w.ask("x", "other")
 	busy, _ := w.next(0)
-	w.Ask(&w.attempt, now, now+patience)
+	w.Ask(&w.attempt, All, now, now+patience)
 	if moment <= whileQueuedWithdrawing {
 		w.giveUp(moment == whileQueuedWithdrawing)
 	}

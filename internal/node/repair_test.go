@@ -88,6 +88,12 @@ func after(was, fate string) string {
 
 func TestAfterARepairTheClaimIsWhatBothOfItsSetsMayHaveMadeOfIt(t *testing.T) {
 	t.Parallel()
+	eachPairOfSets(t, (*bid).repair, "repair k 1 7")
+}
+
+// eachPairOfSets holds what a claim is after a SET of every fate and a second one of every fate, which goes out in these words.
+func eachPairOfSets(t *testing.T, second func(*bid) *hearing, words string) {
+	t.Helper()
 	for was, set := range before {
 		for fate, answer := range fates {
 			t.Run(was+" and "+fate, func(t *testing.T) {
@@ -96,8 +102,8 @@ func TestAfterARepairTheClaimIsWhatBothOfItsSetsMayHaveMadeOfIt(t *testing.T) {
 					b := r.ask("k", "1")
 					r.expect(0, "set k 1").end(errReset, set.set)
 					b.vote(0)
-					h := b.repair()
-					r.expect(0, "repair k 1 7").end(errReset, answer)
+					h := second(b)
+					r.expect(0, words).end(errReset, answer)
 					require.Equal(t, fate == "granted" && was != "unknown", h.reply(0).Sure)
 					b.release()
 					b.requireGivenUp(after(was, fate))

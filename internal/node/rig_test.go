@@ -163,7 +163,7 @@ func (r *rig) ask(key, token string) *bid {
 
 func (r *rig) askFor(b *bid, patience time.Duration) {
 	now := r.clock.Now()
-	r.Ask(&b.Attempt, now, now+patience)
+	r.Ask(&b.Attempt, All, now, now+patience)
 }
 
 // release gives the attempt up with enough patience and without withdrawing it.
@@ -171,7 +171,7 @@ func (b *bid) release() { b.giveUp(false, patience) }
 
 func (b *bid) giveUp(withdraw bool, patience time.Duration) {
 	now := b.r.clock.Now()
-	b.r.Release(&b.Attempt, b, withdraw, now, now+patience)
+	b.r.Release(&b.Attempt, b, withdraw, now, now+patience, nil)
 }
 
 // vote is the one vote that was heard from the node.

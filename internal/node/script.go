@@ -12,15 +12,19 @@ var sources embed.FS
 
 // The scripts, each with what concerns the lock itself in front.
 var (
-	acquireScript = newScript("acquire", "number")
-	resumeScript  = newScript("resume", "number")
-	raiseScript   = newScript("raise")
-	extendScript  = newScript("extend")
-	repairScript  = newScript("repair")
-	releaseScript = newScript("release", "each")
-	leaveScript   = newScript("leave", "each")
-	restoreScript = newScript("restore", "each")
-	inspectScript = newScript("inspect")
+	acquireScript = newScript("acquire", "acquire", "number")
+	resumeScript  = newScript("resume", "resume", "number")
+	raiseScript   = newScript("raise", "raise")
+	extendScript  = newScript("extend", "extend")
+	repairScript  = newScript("repair", "repair")
+	releaseScript = newScript("release", "release", "each", "answer")
+	leaveScript   = newScript("leave", "leave", "each", "answer")
+	restoreScript = newScript("restore", "restore", "each", "answer")
+	inspectScript = newScript("inspect", "inspect")
+	againScript   = newScript("again", "again", "number")
+	handScript    = newScript("hand", "release", "each", "name")
+	queueScript   = newScript("queue", "queue")
+	quitScript    = newScript("quit", "quit", "name")
 )
 
 // byHash finds a script by its hash, for a node that does not know it.
@@ -29,10 +33,12 @@ var byHash = make(map[any]*script)
 // script is a Lua script as the lanes send it: by its hash, and by its source to a node that does not know it. The words
 // of the command are boxed once here rather than at every call.
 type script struct {
+	name         string
 	source, hash any
 }
 
-func newScript(parts ...string) *script {
+// newScript makes a script of files, one behind the other.
+func newScript(name string, parts ...string) *script {
 	var b strings.Builder
 	for _, p := range parts {
 		text, err := sources.ReadFile("lua/" + p + ".lua")
@@ -42,7 +48,7 @@ func newScript(parts ...string) *script {
 		b.Write(text)
 	}
 	sum := sha1.Sum([]byte(b.String()))
-	s := &script{source: b.String(), hash: hex.EncodeToString(sum[:])}
+	s := &script{name: name, source: b.String(), hash: hex.EncodeToString(sum[:])}
 	byHash[s.hash] = s
 	return s
 }
@@ -59,4 +65,22 @@ func bySource(args []any) []any {
 	out := append([]any{}, args...)
 	out[0], out[1] = "eval", byHash[args[1]].source
 	return out
+}
+
+// Scripts returns the scripts as they are sent, by their names; the map is the caller's.
+func Scripts() map[string]string {
+	all := make(map[string]string, len(byHash))
+	for _, s := range byHash {
+		all[s.name] = s.source.(string)
+	}
+	return all
+}
+
+// ScriptNames returns the scripts' names by what an EVAL or EVALSHA says, the source or the hash; the map is the caller's.
+func ScriptNames() map[string]string {
+	all := make(map[string]string, 2*len(byHash))
+	for hash, s := range byHash {
+		all[hash.(string)], all[s.source.(string)] = s.name, s.name
+	}
+	return all
 }

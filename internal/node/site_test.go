@@ -116,7 +116,7 @@ func (s *site) taken(a *Attempt) *Attempt {
 
 func (s *site) repair(a *Attempt, fence int64) (state, error) {
 	s.t.Helper()
-	state, _, err := s.do(&op{kind: kindRepair, claim: &a.claims[0]}, a.repairArgs(fence)).setAnswer()
+	state, _, err := s.do(&op{kind: kindRepair, claim: &a.claims[0], ask: &ask{question: askRepair}}, a.repairArgs(fence)).setAnswer()
 	return state, err
 }
 
@@ -140,7 +140,7 @@ func (s *site) extend(a *Attempt) Reply { return s.ask(a, askExtend, a.extendArg
 func (s *site) raise(a *Attempt, fence int64) Reply { return s.ask(a, askRaise, a.raiseArgs(fence)) }
 
 func (s *site) inspect(key string) Reply {
-	keys := []any{s.prefix + key, s.prefix + "~f:" + key}
+	keys := []any{s.prefix + key, s.prefix + "~f:" + key, s.prefix + "~q:" + key}
 	return s.ask(s.attempt("", key), askInspect, inspectScript.args(keys[:1], keys[1:]...))
 }
 

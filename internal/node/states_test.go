@@ -14,6 +14,10 @@ var lives = map[string]life{
 	"left":                    {keys: []any{"k"}, end: Leave},
 	"taken over":              {keys: []any{"k"}, from: "0", end: Restore},
 	"taken over, and deleted": {keys: []any{"k"}, from: "0"},
+
+	"handed on":                         {keys: []any{"k"}, handed: true},
+	"several keys, no script, handed":   {keys: []any{"j", "k"}, strict: true, handed: true},
+	"taken over, deleted and handed on": {keys: []any{"k"}, from: "0", handed: true},
 }
 
 // inAllLives plays lives of these kinds, each with a quorum of its own node and with others that are one.
@@ -47,6 +51,7 @@ func (w *world) require() {
 	require.Equal(w.t, 1, w.votes, "choices %v", w.draw.picked)
 	require.Equal(w.t, w.gaveUp, w.answers, "choices %v", w.draw.picked)
 	require.Equal(w.t, w.asked, w.heard, "choices %v", w.draw.picked)
+	require.Equal(w.t, map[bool]int{true: w.gaveUp}[w.handed], w.hands, "choices %v", w.draw.picked)
 	require.LessOrEqual(w.t, w.repairs, 1, "choices %v", w.draw.picked)
 	require.Zero(w.t, w.Debts()[0], "choices %v", w.draw.picked)
 }

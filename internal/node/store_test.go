@@ -69,7 +69,7 @@ func hashOf(args []any) any {
 // sets tells whether the command may make a key.
 func sets(args []any) bool {
 	switch hashOf(args) {
-	case acquireScript.hash, resumeScript.hash, repairScript.hash:
+	case acquireScript.hash, resumeScript.hash, repairScript.hash, againScript.hash:
 		return true
 	}
 	return args[0] == "set"
@@ -100,21 +100,23 @@ func (s *store) script(hash any, keys, argv []any) reply {
 	switch hash {
 	case acquireScript.hash:
 		return s.setAll(keys, argv, func(holder string) bool { return holder == "" })
+	case againScript.hash:
+		return s.setAll(keys, argv, func(holder string) bool { return holder == "" || holder == argv[0] })
 	case resumeScript.hash:
 		return s.setAll(keys, argv, func(holder string) bool { return holder == argv[5] })
 	case repairScript.hash:
 		return s.setAll(keys, argv, func(holder string) bool { return holder == "" || holder == argv[0] })
 	case extendScript.hash:
 		return s.extend(keys, argv)
-	case releaseScript.hash, leaveScript.hash, restoreScript.hash:
+	case releaseScript.hash, leaveScript.hash, restoreScript.hash, handScript.hash:
 	default:
 		return failed(replyError("ERR no script that this store knows"))
 	}
 	before := any("") // of a release of what was taken over
-	if hash == releaseScript.hash && len(argv) > 1 {
+	if (hash == releaseScript.hash || hash == handScript.hash) && len(argv) > 1 {
 		before = argv[1]
 	}
-	return s.giveUp(keys, argv[0], before, func(key any) {
+	code := s.giveUp(keys, argv[0], before, func(key any) {
 		switch hash {
 		case leaveScript.hash:
 			s.put(key, argv[0], argv[1])
@@ -129,6 +131,10 @@ func (s *store) script(hash any, keys, argv []any) reply {
 			delete(s.keys, key.(string))
 		}
 	})
+	if hash == handScript.hash {
+		return value([]any{code, int64(0)})
+	}
+	return value(code)
 }
 
 func (s *store) setAll(keys, argv []any, may func(holder string) bool) reply {
@@ -164,7 +170,7 @@ func (s *store) extend(keys, argv []any) reply {
 	return armed(shortest)
 }
 
-func (s *store) giveUp(keys []any, token, before any, ours func(key any)) reply {
+func (s *store) giveUp(keys []any, token, before any, ours func(key any)) int64 {
 	code := int64(1)
 	for _, key := range keys {
 		switch s.holder(key) {
@@ -176,5 +182,5 @@ func (s *store) giveUp(keys []any, token, before any, ours func(key any)) reply 
 			code = -1
 		}
 	}
-	return value(code)
+	return code
 }

@@ -4,6 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/quorumlock/go-redlock/internal/quorum"
 )
 
@@ -29,7 +31,7 @@ func TestATakeoverIsReadLikeAnAcquisitionByScript(t *testing.T) {
 		cause error
 	}{
 		"one": {yes, nil, quorum.Granted, nil}, "zero": {no, nil, quorum.Refused, nil},
-		"minus one": {foreign, nil, quorum.Unknown, ErrShape}, "OK": {granted, nil, quorum.Unknown, ErrShape},
+		"minus three": {value(int64(-3)), nil, quorum.Unknown, ErrShape}, "OK": {granted, nil, quorum.Unknown, ErrShape},
 		"the nil reply": {refused, nil, quorum.Unknown, ErrShape}, "nothing": {value(nil), nil, quorum.Unknown, ErrShape},
 		"a list of one": {value([]any{int64(1)}), nil, quorum.Unknown, ErrShape},
 		"a stamp":       {value([]any{int64(1), int64(1), int64(1), int64(1)}), nil, quorum.Unknown, ErrShape},
@@ -49,6 +51,30 @@ func TestATakeoverIsReadLikeAnAcquisitionByScript(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Only an acquisition says which key refused: elsewhere the same number would be the answer to a release.
+func TestARefusalTellsWhichKeyRefused(t *testing.T) {
+	t.Parallel()
+	bubble(t, 1, func(t *testing.T, r *rig) {
+		for i := range 2 {
+			b := r.bidOn("2", "a", "b")
+			b.Blockers = new([quorum.MaxNodes]uint8)
+			r.askFor(b, patience)
+			r.expect(0, "acquire a,b 2").end(nil, value(int64(-1-i)))
+			b.requireVote(0, quorum.Refused, nil)
+			require.EqualValues(t, i+1, b.Blockers[0])
+		}
+		unsaid := r.bidOn("2", "a", "b")
+		unsaid.Blockers = &[quorum.MaxNodes]uint8{9}
+		r.askFor(unsaid, patience)
+		r.expect(0, "acquire a,b 2").end(nil, no)
+		unsaid.requireVote(0, quorum.Refused, nil)
+		require.Zero(t, unsaid.Blockers[0])
+		b := r.takeover("2", "1")
+		r.expect(0, "resume k 2 1").end(nil, foreign)
+		b.requireVote(0, quorum.Unknown, ErrShape)
+	})
 }
 
 func TestATakeoverInVainGivesTheKeyBackToTheTokenBefore(t *testing.T) {
@@ -131,6 +157,23 @@ func TestAReleaseOfWhatWasTakenOverGoesToNodesThatTheTakeoverDidNotReach(t *test
 			})
 		})
 	}
+}
+
+// Likewise for who leaves it: the giver's key would live for its whole TTL else.
+func TestWhatWasTakenOverIsLeftOnNodesThatTheTakeoverDidNotReach(t *testing.T) {
+	t.Parallel()
+	bubble(t, 1, func(t *testing.T, r *rig) {
+		b := r.takeover("2", "1")
+		r.expect(0, "resume k 2 1").end(errRefusedDial, notAsked)
+		b.vote(0)
+		b.leave(300 * ms)
+		left := r.expect(0, "leave k 2 300")
+		require.Equal(t, "1", left.cmds[0].args[6], "where the key is the giver's, it is left, too")
+		left.end(nil, deleted)
+		b.requireAnswer(0, 1, quorum.Deleted, false)
+		r.requireDebts(0)
+		r.quietFor(0, 2*ttl)
+	})
 }
 
 func TestATakeoverThatIsTakenBackIsReleasedWhereItWasToCome(t *testing.T) {

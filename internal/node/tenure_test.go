@@ -57,6 +57,10 @@ func (w *world) extend() {
 }
 
 func (w *world) repair() {
+	if w.again {
+		w.Again(&w.attempt, 0, &inquirer{w, true}, w.clock.Now()+patience)
+		return
+	}
 	w.Repair(&w.attempt, 0, 0, &inquirer{w, true}, w.clock.Now()+patience)
 }
 
@@ -68,7 +72,7 @@ func (w *world) offered() *batch {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		for _, c := range b.cmds {
-			w.claim(w.gaveUp == 0 || hashOf(c.args) != repairScript.hash, "a repair left behind the release")
+			w.claim(w.gaveUp == 0 || hashOf(c.args) != repairScript.hash && hashOf(c.args) != againScript.hash, "a repair left behind the release")
 		}
 		return b
 	default:
@@ -108,7 +112,7 @@ func (w *world) repairAndEnd() (then func()) {
 func (w *world) hold() {
 	w.start()
 	now := w.clock.Now()
-	w.Ask(&w.attempt, now, now+patience)
+	w.Ask(&w.attempt, All, now, now+patience)
 	deeds := []func(){w.forget}
 	if w.draw.pick(2) == 1 {
 		deeds = append(deeds, w.extend)
@@ -148,6 +152,10 @@ var tenures = map[string]life{
 	"left":         {keys: []any{"k"}, held: true, end: Leave},
 	"resumed":      {keys: []any{"k"}, held: true, from: "0"},
 	"taken over":   {keys: []any{"k"}, held: true, from: "0", end: Restore},
+
+	"asked again":               {keys: []any{"k"}, held: true, again: true},
+	"several keys, asked again": {keys: []any{"j", "k"}, held: true, again: true},
+	"handed on":                 {keys: []any{"k"}, held: true, handed: true},
 }
 
 func TestWhateverBefallsAHeldLockNothingOfItStaysAndNothingUntrueIsSaid(t *testing.T) {

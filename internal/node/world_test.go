@@ -20,6 +20,8 @@ type life struct {
 	end    Ending
 	strict bool // the node does not know the scripts at first
 	held   bool // once granted it is extended and repaired
+	again  bool // it is not repaired, but asked for once more
+	handed bool // who gives it up names who comes next
 }
 
 // world is one claim on one node: all that can befall it, what is true on the node, and what this side knows of it.
@@ -50,6 +52,7 @@ type world struct {
 	setBack, setGranted, setFailed, setUnknown bool
 	relSent, relNumber                         bool // a release was sent after the SETs' fates were known; a number came back for it
 	votes, answers, gaveUp                     int
+	hands                                      int // that were told what became of them
 	asked, heard, repairs                      int // Extends, the answers to them, and those to repairs
 }
 
@@ -123,7 +126,15 @@ func (w *world) giveUp(withdraw bool) {
 	if w.gaveUp == 1 {
 		w.attempt.End, w.attempt.Until = w.end, now+2*worldTTL
 	}
-	w.Release(&w.attempt, w, withdraw, now, now+patience)
+	var hands []*Hand
+	if w.handed {
+		hands = []*Hand{{Node: 0, Channels: "~w:", Lists: []any{"~q:k"}, Heard: func([]any) {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			w.hands++
+		}}}
+	}
+	w.Release(&w.attempt, w, withdraw, now, now+patience, hands)
 }
 
 // check holds what this side believes against what is true, between two steps.
@@ -202,6 +213,9 @@ func (w *world) command(c *Command, sent, ran, heard, fails bool) {
 		return
 	}
 	answer(c)
+	if list, ok := v.([]any); ok && hashOf(args) == handScript.hash {
+		v = list[0]
+	}
 	number := v == int64(1) || v == int64(0) || v == int64(-1)
 	switch {
 	case c.Err() == redis.ErrNoScript: //nolint:errorlint // the store's own
@@ -229,7 +243,7 @@ func (w *world) run(args []any) (reply, any) {
 	case extendScript.hash:
 		list, _ := v.([]any)
 		w.extended = w.extended || len(list) == 2
-	case repairScript.hash:
+	case repairScript.hash, againScript.hash:
 		w.repaired = w.repaired || v == int64(1)
 	}
 	if sets(args) {

@@ -1,4 +1,4 @@
--- 1: all keys were ours    0: some were gone    -1: some are somebody else's
+-- answer: 1: all keys were ours    0: some were gone    -1: some are somebody else's
 local answer, failure = 1, nil
 for _, key in ipairs(KEYS) do
   local owner = redis.pcall('GET', key)
@@ -12,4 +12,3 @@ for _, key in ipairs(KEYS) do
     answer = 0
   end
 end
-return failure or answer

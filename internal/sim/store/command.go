@@ -20,6 +20,13 @@ var commands = map[string]command{
 	"exists":  {2, 0, (*Store).exists},
 	"pttl":    {2, 2, (*Store).pttl},
 	"pexpire": {3, 3, (*Store).pexpire},
+	"lpush":   {3, 0, (*Store).lpush},
+	"rpush":   {3, 0, (*Store).rpush},
+	"lpop":    {2, 2, (*Store).lpop},
+	"lrem":    {4, 4, (*Store).lrem},
+	"lrange":  {4, 4, (*Store).lrange},
+	"llen":    {2, 2, (*Store).llen},
+	"publish": {3, 3, (*Store).publish},
 	"time":    {1, 1, (*Store).time},
 	"ping":    {1, 1, func(*Store, []string) (any, error) { return status("PONG"), nil }},
 }

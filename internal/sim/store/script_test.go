@@ -90,7 +90,7 @@ func TestScriptsThatFailReplyWithTheirError(t *testing.T) {
 	t.Parallel()
 	for _, tt := range failing {
 		s := open(t)
-		s.PlantList("list")
+		s.do("RPUSH", "list", "v")
 		require.Regexp(t, "^"+tt.begins, s.refused("EVAL", tt.script, 2, "k", "list"), tt.script)
 	}
 }

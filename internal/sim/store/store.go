@@ -18,12 +18,15 @@ type Store struct {
 	scripts map[string]*lua.FunctionProto // by hash
 	offset  time.Duration
 	now     time.Time // by the node's clock, of the command that runs
+
+	channels map[string][]*subscriber
 }
 
 // entry is a key.
 type entry struct {
 	value string
-	list  bool      // it is of another type than a string
+	list  bool // it is a list: items, and no value
+	items []string
 	end   time.Time // by the node's clock; the zero time: none
 }
 
@@ -45,15 +48,17 @@ const (
 
 // New returns an empty store, whose clock shows the time that it is given.
 func New() *Store {
-	return &Store{keys: make(map[string]entry), scripts: make(map[string]*lua.FunctionProto)}
+	return &Store{
+		keys: make(map[string]entry), scripts: make(map[string]*lua.FunctionProto), channels: make(map[string][]*subscriber),
+	}
 }
 
 // Do runs a command at a time that must not be before that of the one before, and returns its reply: a string, an int64, a list of
 // replies as []any, or nil for the nil reply. The error is an [Error], what the command did before it stays done. The arguments
 // are strings, byte strings or whole numbers, and anything else is a mistake of the caller's, which panics.
 //
-// The commands are SET with NX, XX, PX, EX and KEEPTTL, GET, DEL, EXISTS, PTTL, PEXPIRE without options, TIME, PING, EVAL and
-// EVALSHA. A script that concatenates (with two dots) is refused: what a server makes of a large number then cannot be had here.
+// The commands are SET with NX, XX, PX, EX and KEEPTTL, GET, DEL, EXISTS, PTTL, PEXPIRE without options, LPUSH, RPUSH, LPOP without
+// a count, LREM, LRANGE, LLEN, PUBLISH (who hears of it: [Store.Subscribe]), TIME, PING, EVAL and EVALSHA. A script that concatenates (with two dots) is refused: what a server makes of a large number then cannot be had here.
 func (s *Store) Do(now time.Time, args []any) (any, error) {
 	texts := make([]string, len(args))
 	for i, a := range args {
@@ -102,26 +107,21 @@ func (s *Store) SetOffset(d time.Duration) {
 	s.offset = d
 }
 
-// Forget is a restart without data: no key is left, and no script. The clock goes on.
+// Forget is a restart without data: no key is left, no script, and nobody's subscription. The clock goes on.
 func (s *Store) Forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	clear(s.keys)
 	clear(s.scripts)
+	clear(s.channels)
 }
 
-// ForgetScripts is a restart with all data, which keeps no script.
+// ForgetScripts is a restart with all data, which keeps no script and nobody's subscription.
 func (s *Store) ForgetScripts() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	clear(s.scripts)
-}
-
-// PlantList puts a value under the key that is no string, without an end.
-func (s *Store) PlantList(key string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.keys[key] = entry{list: true}
+	clear(s.channels)
 }
 
 // Values returns what the keys hold that are there at a time, but for those that are no strings. The map is the caller's.
@@ -137,6 +137,17 @@ func (s *Store) Values(now time.Time) map[string]string {
 	return all
 }
 
+// Value returns what one key holds at a time; false where it is not there, or no string.
+func (s *Store) Value(now time.Time, key string) (string, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e, ok := s.keys[key]
+	if !ok || e.list || e.over(now.Add(s.offset)) {
+		return "", false
+	}
+	return e.value, true
+}
+
 // End returns when the key ends or ended, by the time that Do is given. It is the zero time where there is no such key, or it has
 // no end. A key whose end has passed may be forgotten at any time.
 func (s *Store) End(key string) time.Time {
@@ -149,11 +160,14 @@ func (s *Store) End(key string) time.Time {
 	return e.end.Add(-s.offset)
 }
 
-// Clone returns a store of its own that has the same keys, scripts and clock: what a server saves and starts with again.
+// Clone returns a store of its own that has the same keys, scripts and clock: what a server saves and starts with again. Nobody has
+// subscribed to it.
 func (s *Store) Clone() *Store {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return &Store{keys: maps.Clone(s.keys), scripts: maps.Clone(s.scripts), offset: s.offset}
+	return &Store{
+		keys: maps.Clone(s.keys), scripts: maps.Clone(s.scripts), offset: s.offset, channels: make(map[string][]*subscriber),
+	}
 }
 
 func (e entry) over(now time.Time) bool { return !e.end.IsZero() && !now.Before(e.end) }

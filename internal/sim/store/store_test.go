@@ -154,7 +154,7 @@ func TestARestartForgets(t *testing.T) {
 func TestWhatIsNoStringIsOfTheWrongTypeAndStays(t *testing.T) {
 	t.Parallel()
 	s := open(t)
-	s.PlantList("k")
+	s.do("RPUSH", "k", "v")
 	require.Contains(t, s.refused("GET", "k"), "WRONGTYPE")
 	require.Nil(t, s.do("SET", "k", "v", "NX"))
 	require.Equal(t, int64(1), s.do("EXISTS", "k"))
