@@ -141,6 +141,12 @@ func (tr *trial) child(role string, env ...string) *child {
 	tr.t.Helper()
 	program, err := os.Executable()
 	require.NoError(tr.t, err)
+	return tr.childOf(program, role, env...)
+}
+
+// childOf is child for another build of these tests.
+func (tr *trial) childOf(program, role string, env ...string) *child {
+	tr.t.Helper()
 	c := &child{t: tr.t, cmd: exec.Command(program)}
 	c.cmd.Env = append(append(os.Environ(), roleVariable+"="+role, prefixVariable+"="+tr.prefix,
 		urlsVariable+"="+strings.Join(tr.urls(false), ",")), env...)

@@ -2,6 +2,7 @@ package quorum_test
 
 import (
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -36,7 +37,10 @@ func (tr *trial) repaired(lock *redlock.Lock) (extends int) {
 	require.True(tr.t, until(10*time.Second, func() bool {
 		require.NoError(tr.t, extendAgain(tr.t, lock))
 		extends++
-		return until(100*time.Millisecond, func() bool { return len(tr.holders(lock.Key())) == len(tr.Nodes) })
+		return until(100*time.Millisecond, func() bool {
+			values := slices.Compact(tr.values(lock.Key())) // one who tries in vain has the key where it was forgotten, for a moment
+			return len(values) == 1 && values[0] != ""
+		})
 	}), "%v", tr.values(lock.Key()))
 	return extends
 }
@@ -82,13 +86,12 @@ func TestExtendIsLostAfterThreeOfFiveNodesForgot(t *testing.T) {
 func TestExtendDoesNotCountStragglersThatCameAfterTheNodeTimeout(t *testing.T) {
 	t.Parallel()
 	tr := begin(t, testcluster.KillEmpty)
-	const delay = 3 * time.Second
 	ttl := redlock.WithTTL(time.Minute)
 	l := tr.open(ttl, redlock.WithNodeTimeout(300*time.Millisecond))
 	b := tr.openAt(tr.urls(true), ttl)
 	tr.warm(l)
 	for _, n := range tr.Nodes[3:] {
-		n.Proxy().Delay(delay, 0)
+		n.Proxy().Delay(time.Hour, 0)
 	}
 	a, err := l.Lock(endsIn(t, 10*time.Second), "k")
 	require.NoError(t, err)
@@ -102,7 +105,10 @@ func TestExtendDoesNotCountStragglersThatCameAfterTheNodeTimeout(t *testing.T) {
 	require.NoError(t, unlockAgain(t, lock))
 	require.Equal(t, []int{0, 1}, tr.holders("k"), "the stragglers are to come after B")
 
-	require.True(t, until(2*delay, func() bool { return len(tr.holders("k")) == 4 }))
+	for _, n := range tr.Nodes[3:] {
+		n.Proxy().Hurry()
+	}
+	require.True(t, until(10*time.Second, func() bool { return len(tr.holders("k")) == 4 }))
 	require.NoError(t, unlockAgain(t, tr.lockAll(l, "all nodes answer"))) // none is passed over as suspect
 	require.ErrorIs(t, extendAgain(t, a), redlock.ErrLost)
 	tr.mustEndLost(a)

@@ -28,7 +28,7 @@ var processesApart = []time.Duration{
 // much. Between us and containers every packet passes one process more.
 func fencedLocks(b testcluster.Backend) (acquisitions, stale int64) {
 	if raceDetector || b == testcluster.Containers {
-		return 40_000, 2_000
+		return 20_000, 1_000
 	}
 	return 200_000, 10_000
 }

@@ -60,6 +60,11 @@ func takeOver(ctx context.Context, look *redis.Client, key string, random *rand.
 		b.life = time.Minute + time.Duration(random.IntN(60_000))*time.Millisecond
 	}
 	b.list = random.IntN(10) == 0
+	return b, b.put(ctx, look, key)
+}
+
+// put puts it in the place of what is there.
+func (b *belonging) put(ctx context.Context, look *redis.Client, key string) error {
 	b.from = time.Now()
 	_, err := look.TxPipelined(ctx, func(p redis.Pipeliner) error {
 		p.Del(ctx, key)
@@ -74,7 +79,7 @@ func takeOver(ctx context.Context, look *redis.Client, key string, random *rand.
 		return nil
 	})
 	b.to = time.Now()
-	return b, err
+	return err
 }
 
 // seeScript reads in one step what kind of thing is under a key, what it says, and how long it lives.

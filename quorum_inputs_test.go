@@ -116,16 +116,30 @@ func TestALockIsOneCommandANodeAndAnUnlockAnother(t *testing.T) {
 	tr := begin(t, testcluster.Config)
 	l := tr.open()
 	tr.warm(l)
-	const node = 1
-	monitored := tr.monitor(node)
+	canary := tr.canary("k", tr.Addrs())
+	monitored := map[int]*bufio.Scanner{canary: tr.monitor(canary), (canary + 1) % 5: tr.monitor((canary + 1) % 5)}
 	lock := tr.lockAll(l, "k", redlock.WithTTL(time.Minute))
 	for _, look := range tr.looks {
 		require.Positive(t, look.PTTL(t.Context(), tr.prefix+"k").Val())
 	}
 	require.NoError(t, lock.Unlock(t.Context()))
 	tr.gone("k")
-	require.NoError(t, tr.looks[node].Echo(t.Context(), "the end").Err())
+	for node, heard := range monitored {
+		require.NoError(t, tr.looks[node].Echo(t.Context(), "the end").Err())
+		commands := tr.commands(heard)
+		require.Len(t, commands, 2)
+		require.Regexp(t, `^set "`+tr.prefix+`k" "\w{26}" "nx" "px" "60000"$`, commands[0])
+		words := `^evalsha "[0-9a-f]{40}" "1" "` + tr.prefix + `k" "\w{26}"`
+		if node == canary { // where whoever waits is to be told
+			words += ` "" "` + tr.prefix + `~w:" "` + tr.prefix + `~q:k"`
+		}
+		require.Regexp(t, words+"$", commands[1])
+	}
+}
 
+// commands are those on this trial's keys that a node was sent, until the echo, but for what the test asks itself.
+func (tr *trial) commands(monitored *bufio.Scanner) []string {
+	tr.t.Helper()
 	command := regexp.MustCompile(`^\+\S+ \[\d+ (\S+)\] "(\w+)"(.*)$`)
 	var commands []string
 	for monitored.Scan() && !strings.Contains(monitored.Text(), "the end") {
@@ -135,10 +149,8 @@ func TestALockIsOneCommandANodeAndAnUnlockAnother(t *testing.T) {
 		}
 		commands = append(commands, m[2]+m[3])
 	}
-	require.NoError(t, monitored.Err())
-	require.Len(t, commands, 2)
-	require.Regexp(t, `^set "`+tr.prefix+`k" "\w{26}" "nx" "px" "60000"$`, commands[0])
-	require.Regexp(t, `^evalsha "[0-9a-f]{40}" "1" "`+tr.prefix+`k" "\w{26}"$`, commands[1])
+	require.NoError(tr.t, monitored.Err())
+	return commands
 }
 
 // monitor returns the lines by which a node tells what it is told from now on.

@@ -127,8 +127,9 @@ func (tr *trial) loseAll(losses []*loss, seen *jeopardies) (counted int, worst t
 			last, _ := seen.of(h.key)
 			return last.at.After(stopped) || h.lock.Err() != nil
 		}))
+		before := time.Now() // the end is never later than from here: this goroutine may stand still before it asks
 		if left := h.lock.Remaining(); left > 0 {
-			h.end = time.Now().Add(left)
+			h.end = before.Add(left)
 			time.AfterFunc(left, func() { h.bare <- time.Now() })
 		}
 	}

@@ -44,7 +44,12 @@ func (c *clusters) take(t *testing.T) *masters {
 
 func newMasters(t *testing.T, tb testcluster.TB, opts ...testcluster.StartOption) *masters {
 	t.Helper()
-	m := &masters{Cluster: testcluster.ForTest(tb, 5, opts...)}
+	return watched(tb, testcluster.ForTest(tb, 5, opts...))
+}
+
+// watched are the masters of a cluster with clients that look at them.
+func watched(tb testcluster.TB, c *testcluster.Cluster) *masters {
+	m := &masters{Cluster: c}
 	for _, n := range m.Nodes {
 		look := redis.NewClient(&redis.Options{Addr: n.Direct()})
 		tb.Cleanup(func() { _ = look.Close() })

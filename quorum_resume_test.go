@@ -46,8 +46,11 @@ func resumeWhenAsked(l *redlock.Locker) error {
 func TestOfTwoProcessesThatResumeOneTokenOneHolds(t *testing.T) {
 	t.Parallel()
 	rounds := 1000
-	if testing.Short() {
+	switch {
+	case testing.Short():
 		rounds = 50
+	case raceDetector:
+		rounds = 250
 	}
 	tr := begin(t)
 	receivers := [2]*child{tr.child("resumer"), tr.child("resumer")}

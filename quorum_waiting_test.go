@@ -80,8 +80,8 @@ func TestWaitsLongerThanTheTTLAndHoldsItInFull(t *testing.T) {
 }
 
 // F63: nobody gives back the lock of a process that was killed; it is had when its TTL is over, and not much later.
+// Not parallel: its bound is that of the poll.
 func TestLockOfAKilledProcessIsHadWhenItsTTLIsOver(t *testing.T) {
-	t.Parallel()
 	tr := begin(t)
 	l := tr.open()
 	tr.warm(l)
