@@ -1,8 +1,10 @@
 // Command bench measures this library beside a raw SET NX PX and beside redsync, in
 // one run on five redis-server processes, and holds the result against the budgets.
-// Stopping a node needs a Unix.
+// Stopping a node needs a Unix. Called with the word contention it measures how one
+// hot key is waited for instead.
 //
 //	cd bench && go run . -json run.json -markdown ../docs/benchmarks.md
+//	cd bench && go run . contention -markdown ../docs/contention.md -plot ../docs/contention.svg
 package main
 
 import (
@@ -16,6 +18,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/quorumlock/go-redlock/bench/crew"
 	"github.com/quorumlock/go-redlock/bench/link"
 	"github.com/quorumlock/go-redlock/bench/report"
 	"github.com/quorumlock/go-redlock/bench/servers"
@@ -27,6 +30,7 @@ const nodes = 5
 
 func main() {
 	link.ServeIfAsked()
+	crew.ServeIfAsked()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	stop()
@@ -49,6 +53,9 @@ type order struct {
 // run measures, prints the tables to out and the progress to progress, and writes
 // the files that were asked for. A missed budget is a line of the table, no error.
 func run(ctx context.Context, args []string, out, progress io.Writer) (err error) {
+	if len(args) > 0 && args[0] == contentionWord {
+		return runContention(ctx, args[1:], out, progress)
+	}
 	o, err := parse(args, progress)
 	if err != nil {
 		return err

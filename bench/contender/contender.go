@@ -1,9 +1,10 @@
 // Package contender puts the locks that are compared behind one small interface:
-// a raw SET NX PX on one node, redsync, and this library.
+// a raw SET NX PX on one node, redsync, bsm/redislock, and this library.
 package contender
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -15,6 +16,7 @@ const (
 	FanName             = "raw, all nodes at once"
 	RedsyncName         = "redsync"
 	RedsyncTimeoutsName = "redsync, timeouts honoured"
+	RedislockName       = "bsm/redislock"
 	LibraryName         = "redlock"
 	FencedName          = "redlock, fenced"
 )
@@ -30,6 +32,27 @@ type Contender interface {
 	Acquire(ctx context.Context, key string) (Held, error)
 	// Close ends the contender's connections. What is still held runs out by its TTL.
 	Close() error
+}
+
+// Trier is a contender that can also ask once and not wait.
+type Trier interface {
+	Contender
+	// Try takes key if it is free. It may be called from several goroutines.
+	Try(ctx context.Context, key string) (Held, error)
+}
+
+// Open returns one of the contenders that can wait for a lock, by its name.
+func Open(name string, addrs []string) (Contender, error) {
+	switch name {
+	case RedsyncName:
+		return Redsync(addrs), nil
+	case RedislockName:
+		return Redislock(addrs[0]), nil
+	case LibraryName:
+		return Library(addrs)
+	default:
+		return nil, fmt.Errorf("contender: none that waits is called %q", name)
+	}
 }
 
 // Held is a lock that is held. An interface and not a function: a method value

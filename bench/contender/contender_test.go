@@ -27,6 +27,7 @@ func TestEveryContenderExcludesAndReleases(t *testing.T) {
 		contender.FanName:             func() (contender.Contender, error) { return contender.Fan(addrs), nil },
 		contender.RedsyncName:         func() (contender.Contender, error) { return contender.Redsync(addrs), nil },
 		contender.RedsyncTimeoutsName: func() (contender.Contender, error) { return contender.RedsyncTimeouts(addrs), nil },
+		contender.RedislockName:       func() (contender.Contender, error) { return contender.Redislock(addrs[0]), nil },
 		contender.LibraryName:         func() (contender.Contender, error) { return contender.Library(addrs) },
 		contender.LibraryName + " for holding": func() (contender.Contender, error) {
 			return contender.LibraryForHolding(addrs, time.Minute)
@@ -57,6 +58,21 @@ func excludes(t *testing.T, c contender.Contender, key string) {
 	held, err = c.Acquire(t.Context(), key)
 	require.NoError(t, err, "%s: after the release", c.Name())
 	require.NoError(t, held.Unlock(t.Context()), c.Name())
+}
+
+func TestOnlyWhoCanWaitIsOpenedByName(t *testing.T) {
+	t.Parallel()
+	addrs := []string{"127.0.0.1:1"} // nothing is dialled
+	for _, name := range []string{contender.RedsyncName, contender.RedislockName, contender.LibraryName} {
+		c, err := contender.Open(name, addrs)
+		require.NoError(t, err, name)
+		require.Equal(t, name, c.Name())
+		_, canTry := c.(contender.Trier)
+		require.Equal(t, name == contender.LibraryName, canTry, name)
+		require.NoError(t, c.Close(), name)
+	}
+	_, err := contender.Open(contender.RawName, addrs)
+	require.ErrorContains(t, err, `"raw"`)
 }
 
 // requireEmpty waits until nothing is left but the counters of fenced locks, which outlive them.

@@ -66,6 +66,14 @@ func (l library) Acquire(ctx context.Context, key string) (Held, error) {
 	return lock, nil
 }
 
+func (l library) Try(ctx context.Context, key string) (Held, error) {
+	lock, err := l.locker.TryLock(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	return lock, nil
+}
+
 func (l library) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), closeGrace)
 	defer cancel()

@@ -33,15 +33,15 @@ func releaseP50(f suite.Figures) float64      { return f.ReleaseP50 }
 func cycleMillis(f suite.Figures) float64     { return f.CycleTime / 1000 }
 func failures(f suite.Figures) float64        { return f.Failures }
 
-// Budget is one promise: a figure of one cell, or its ratio to the same figure of
-// another, is at most or at least Limit.
-type Budget struct {
+// Budget is one promise about results of type R: a figure of one cell, or its ratio
+// to the same figure of another, is at most or at least Limit.
+type Budget[R any] struct {
 	Name  string
 	Unit  string
 	Limit float64
 	Least bool // at least Limit; at most, where false
 
-	values func(*suite.Results) ([]float64, error) // one a round; nil where nothing was measured
+	values func(R) ([]float64, error) // one a round; nil where nothing was measured
 }
 
 // Line is a budget with what was measured.
@@ -55,7 +55,7 @@ type Line struct {
 }
 
 // Judge holds the results against every budget: the median of the rounds decides.
-func Judge(r *suite.Results, budgets []Budget) ([]Line, error) {
+func Judge[R any](r R, budgets []Budget[R]) ([]Line, error) {
 	var lines []Line
 	for _, b := range budgets {
 		line := Line{Name: b.Name, Unit: b.Unit, Limit: b.Limit, Least: b.Least, Verdict: NotMeasured}

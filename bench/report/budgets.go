@@ -9,14 +9,14 @@ import (
 
 // Budgets are the promises that docs/design.md makes for what is measured here.
 // s is what was measured.
-func Budgets(nodes int, s suite.Settings) []Budget {
+func Budgets(nodes int, s suite.Settings) []Budget[*suite.Results] {
 	return slices.Concat(speed(), oneStopped(nodes), renewed(nodes, s), heldAndIdle(nodes, s.HeldLocks))
 }
 
-func speed() []Budget {
+func speed() []Budget[*suite.Results] {
 	const healthy, link = suite.Healthy, suite.Link
 	const alone, some, many, crowd = suite.Alone, suite.Some, suite.Many, suite.Crowd
-	return []Budget{
+	return []Budget[*suite.Results]{
 		{
 			Name: "acquire p50 alone, over a raw SET", Unit: "×", Limit: 1.3,
 			values: ratio(acquireP50, lib(healthy, alone), raw(healthy, alone)),
@@ -56,10 +56,10 @@ func speed() []Budget {
 	}
 }
 
-func oneStopped(nodes int) []Budget {
+func oneStopped(nodes int) []Budget[*suite.Results] {
 	const before, stopped = suite.BeforeStop, suite.Stopped
 	const alone, many = suite.Alone, suite.Many
-	return []Budget{
+	return []Budget[*suite.Results]{
 		{
 			Name: "one node stopped: acquire p50 alone, over healthy", Unit: "×", Limit: 1.2,
 			values: ratio(acquireP50, lib(stopped, alone), lib(before, alone)),
@@ -83,9 +83,9 @@ func oneStopped(nodes int) []Budget {
 	}
 }
 
-func renewed(nodes int, s suite.Settings) []Budget {
+func renewed(nodes int, s suite.Settings) []Budget[*suite.Results] {
 	what := fmt.Sprintf("%d locks kept alive, TTL %v: ", s.KeptLocks, s.KeptTTL)
-	return []Budget{
+	return []Budget[*suite.Results]{
 		{
 			Name: what + "client CPU, of one core", Unit: "%", Limit: 10,
 			values: ofRenewal(func(f *suite.RenewalFigures) float64 { return 100 * f.Cores }),
@@ -101,8 +101,8 @@ func renewed(nodes int, s suite.Settings) []Budget {
 	}
 }
 
-func heldAndIdle(nodes, locks int) []Budget {
-	return []Budget{
+func heldAndIdle(nodes, locks int) []Budget[*suite.Results] {
+	return []Budget[*suite.Results]{
 		{
 			Name: fmt.Sprintf("heap of an idle Locker of %d nodes, no connections", nodes), Unit: "B", Limit: 64 << 10,
 			values: ofMemory(func(m *suite.MemoryFigures) float64 { return m.IdleLockerBytes }),

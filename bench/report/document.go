@@ -19,11 +19,13 @@ type Document struct {
 }
 
 // WriteJSON writes all of it, every round included.
-func (d *Document) WriteJSON(w io.Writer) error {
+func (d *Document) WriteJSON(w io.Writer) error { return writeJSON(w, d) }
+
+func writeJSON(w io.Writer, document any) error {
 	enc := json.NewEncoder(w)
 	enc.SetIndent("", "  ")
 	enc.SetEscapeHTML(false)
-	if err := enc.Encode(d); err != nil {
+	if err := enc.Encode(document); err != nil {
 		return fmt.Errorf("report: %w", err)
 	}
 	return nil
@@ -39,7 +41,7 @@ func (d *Document) WriteMarkdown(w io.Writer) error {
 	p.line("`%s`, %s", d.Command, d.rounds())
 	p.heading("Budgets")
 	p.line("Ratios are of the same round; the median of the rounds decides.")
-	p.table(d.budgets())
+	p.table(budgetRows(d.Budgets))
 	for _, section := range []string{suite.Healthy, suite.Link, suite.BeforeStop, suite.Stopped} {
 		if rows := d.figures(section); len(rows) > 1 {
 			p.heading(titles[section])
@@ -78,22 +80,17 @@ func (d *Document) rounds() string {
 
 func (d *Document) machine() [][]string {
 	m := d.Machine
-	return [][]string{
-		{"part", "used"},
-		{"CPU", fmt.Sprintf("%s, %d cores", m.CPU, m.Cores)},
-		{"system", fmt.Sprintf("%s, %s", m.System, m.Kernel)},
-		{"nodes", fmt.Sprintf("%d × %s on loopback, no persistence", d.Results.Nodes, m.Redis)},
-		{"go", m.Go},
+	return append(m.rows(d.Results.Nodes), [][]string{
 		{"raw", fmt.Sprintf("go-redis %s on default options, %d connections at most", m.GoRedis, 10*m.Cores)},
 		{"redsync", fmt.Sprintf("%s as in its README: default options, the same clients, one a node", m.Redsync)},
 		{"redlock", "`Open` on default options, `Lock` and `Unlock`"},
 		{"redlock, fenced", "the same with `WithFencing`"},
-	}
+	}...)
 }
 
-func (d *Document) budgets() [][]string {
+func budgetRows(lines []Line) [][]string {
 	rows := [][]string{{"what", "budget", "median", "least", "most", "verdict"}}
-	for _, l := range d.Budgets {
+	for _, l := range lines {
 		sign := "≤"
 		if l.Least {
 			sign = "≥"

@@ -26,6 +26,19 @@ type Machine struct {
 	Redis   string `json:"redis"`
 	GoRedis string `json:"go_redis"`
 	Redsync string `json:"redsync"`
+	// Redislock is bsm/redislock, which waits are compared with.
+	Redislock string `json:"redislock"`
+}
+
+// rows is the table's head, and the machine with its nodes.
+func (m Machine) rows(nodes int) [][]string {
+	return [][]string{
+		{"part", "used"},
+		{"CPU", fmt.Sprintf("%s, %d cores", m.CPU, m.Cores)},
+		{"system", fmt.Sprintf("%s, %s", m.System, m.Kernel)},
+		{"nodes", fmt.Sprintf("%d × %s on loopback, no persistence", nodes, m.Redis)},
+		{"go", m.Go},
+	}
 }
 
 // Describe asks the machine, and the server at addr, what they are. What cannot be
@@ -40,6 +53,8 @@ func Describe(ctx context.Context, addr string) Machine {
 		Redis:   server(ctx, addr),
 		GoRedis: module("github.com/redis/go-redis/v9"),
 		Redsync: module("github.com/go-redsync/redsync/v4"),
+
+		Redislock: module("github.com/bsm/redislock"),
 	}
 }
 
