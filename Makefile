@@ -8,6 +8,8 @@ export CLUSTER
 
 N         ?= 10
 FUZZTIME  ?= 30s
+SCHEDULES ?= 250000
+SEED      ?=
 TESTFLAGS ?=
 MODULE    := github.com/quorumlock/go-redlock
 MODULES   := . bench fence/sqltest tools
@@ -18,7 +20,7 @@ include scripts/cluster.mk
 
 .PHONY: help
 help: ## list the targets
-	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: demo
 demo: bin/redlock ## five masters, one lock, and what is left of it as they die (CLUSTER=containers, processes)
@@ -57,6 +59,35 @@ cover: bin/covergate ## fails where the packages' own tests reach less than 90 %
 bench: ## side by side with its peers on five redis-server processes
 	@go -C bench run . -json run.json -markdown ../docs/benchmarks.md
 
+.PHONY: bench-contention
+bench-contention: ## one hot key, callers and processes that wait for it, side by side with the peers
+	@go -C bench run . contention -markdown ../docs/contention.md -plot ../docs/contention.svg
+
+.PHONY: sim
+sim: bin/sim ## SCHEDULES=250000: the real code in so many simulated worlds; SEED=clean:7 prints one
+ifeq ($(SEED),)
+	@cd internal/sim && $(CURDIR)/bin/sim -test.v -test.timeout 1h -test.run Assumptions -scenario clean -schedules $(SCHEDULES)
+else
+	@cd internal/sim && $(CURDIR)/bin/sim -test.run '^TestReplay$$' -seed $(SEED)
+endif
+
+.PHONY: ablation
+ablation: bin/sim ## one assumption broken at a time: two holders are found, and the fence turns the late one away
+	@cd internal/sim && $(CURDIR)/bin/sim -test.v -test.timeout 1h -test.run BrokenAssumption -schedules 5000
+	@cd internal/sim && $(CURDIR)/bin/sim -test.v -test.timeout 1h -test.run Assumptions -scenario wide -schedules 5000
+
+.PHONY: mutants
+mutants: bin/mutants ## a table of seeded bugs, each of which the test it names must catch
+	@bin/mutants
+
+.PHONY: nemesis
+nemesis: ## five redis-server processes under siege for some ten minutes, and a load that must not slow down
+	@CLUSTER=processes REDLOCK_NEMESIS=full go test -count=1 -v -timeout 1h -run '^TestNemesis' .
+
+.PHONY: soak
+soak: ## a million cycles and 100,000 that fail, and nothing is left of them
+	@REDLOCK_SOAK=1000000,100000 go test -count=1 -v -timeout 1h -run '^TestSoak' .
+
 .PHONY: fuzz
 fuzz: ## every fuzz target for FUZZTIME=30s
 	@found=0; for pkg in $$(go list ./...); do \
@@ -75,18 +106,21 @@ cross: ## build and vet for the other systems
 	@for system in $(SYSTEMS); do \
 		echo $$system; \
 		export GOOS=$${system%/*} GOARCH=$${system#*/} CGO_ENABLED=0; \
-		{ go build ./... && go vet ./... && go -C bench vet ./... && go -C fence/sqltest vet ./... && go -C tools vet ./covergate ./runtests; } || exit 1; \
+		{ go build ./... && go vet ./... && go -C bench vet ./... && go -C fence/sqltest vet ./... && go -C tools vet ./covergate ./mutants ./runtests; } || exit 1; \
 	done
 
 .PHONY: verify
 verify: lint tidy-check cross test cover ## all that must hold before a change is merged
 
 # go build is always asked: it knows better than make whether anything is to be done.
-.PHONY: bin/redlock bin/runtests bin/covergate bin/golangci-lint
+.PHONY: bin/redlock bin/sim bin/runtests bin/covergate bin/mutants bin/golangci-lint
 bin/redlock:
 	@go build -o $@ ./cmd/redlock
 
-bin/runtests bin/covergate:
+bin/sim:
+	@go test -c -o $@ ./internal/sim
+
+bin/runtests bin/covergate bin/mutants:
 	@go -C tools build -o ../$@ ./$(@F)
 
 bin/golangci-lint:
