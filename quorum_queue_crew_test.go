@@ -221,7 +221,7 @@ func (c *crew) neverFree(what string, key *carried, f func() (excused int)) {
 		longest = max(longest, free)
 		require.LessOrEqual(t, free, limit, "%s: %d processes waited for a free key, after section %d", what, len(c.members), seen[i].number)
 	}
-	t.Logf("%s: %d sections in %v; free for at most %v of %v (and once, with somebody's token, not had for %v)", what, len(seen)-1,
+	t.Logf("%s: %d sections in %v; free for at most %v of %v; with the token of somebody who was gone not had for at most %v", what, len(seen)-1,
 		seen[len(seen)-1].to.Sub(seen[0].to).Round(time.Millisecond), longest, limit, excuse)
 }
 
