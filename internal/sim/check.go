@@ -42,6 +42,7 @@ type checker struct {
 	mu     sync.Mutex // protects what follows; the world's is taken inside of it, never the other way round
 	holds  []*hold
 	fences map[string]int64 // the highest by key
+	latest map[string]*hold // who had each key last
 
 	// The world's mutex protects these.
 	early map[string]uint64 // by token: the nodes that lost it before its time
@@ -53,7 +54,7 @@ type checker struct {
 
 func newChecker(w *world) *checker {
 	return &checker{
-		world: w, fences: make(map[string]int64),
+		world: w, fences: make(map[string]int64), latest: make(map[string]*hold),
 		early: make(map[string]uint64), over: make(map[string]bool), exempt: make(map[string]bool), renewed: make(map[string]bool),
 	}
 }
@@ -79,9 +80,14 @@ func (k *checker) acquired(h *hold) {
 		k.fences[key] = max(k.fences[key], h.fence)
 	}
 	k.holds = append(k.holds, h)
+	if h.held() { // else it stood still for so long that others may have come
+		for _, key := range h.keys {
+			k.latest[key] = h
+		}
+	}
 }
 
-// extended holds an Extend that succeeded against I1, I2 and I6.
+// extended holds an Extend that succeeded against I1, I2, I6 and I7.
 func (k *checker) extended(h *hold, began time.Duration) {
 	w := k.world
 	now := w.now()
@@ -93,6 +99,7 @@ func (k *checker) extended(h *hold, began time.Duration) {
 	}
 	k.alone(h, "extended")
 	k.carried(h, now)
+	k.continued(h)
 	h.until = h.client.local(now) + h.lock.Remaining()
 }
 
@@ -118,6 +125,20 @@ func (k *checker) alone(h *hold, how string) {
 		w.note(h.client, fmt.Sprintf("%s %v WHILE %s HOLDS IT", how, h.keys, o.client.name()))
 		if !w.scenario.Broken() {
 			w.violation("I1: %s %s %v while %s holds %v", h.client.name(), how, h.keys, o.client.name(), o.keys)
+		}
+	}
+}
+
+// continued holds that nobody had a key since the lock did, which stands though a node forgets beyond A1: the votes of nodes that lost
+// the key count for nothing. The mutex is held.
+func (k *checker) continued(h *hold) {
+	s := k.world.scenario
+	if s.Broken() && !s.Forget && !s.Late {
+		return
+	}
+	for _, key := range h.keys {
+		if o := k.latest[key]; o != nil && o != h && h.held() {
+			k.world.violation("I7: %s extended %s, which %s had meanwhile", h.client.name(), key, o.client.name())
 		}
 	}
 }
@@ -151,54 +172,6 @@ func (k *checker) most(key string, now time.Duration) (token string, nodes int) 
 		}
 	}
 	return token, nodes
-}
-
-// mayForget tells whether a node may lose what it carries now: of the g nodes that carry a lock's key, no more than g + quorum − N − 1
-// may (A1). It takes every token that was not given up for that of a lock. The world's mutex is held.
-func (k *checker) mayForget(n *master, now time.Duration) bool {
-	w := k.world
-	for key, token := range n.store.Values(n.local(now)) {
-		if !isLock(key) || k.over[token] {
-			continue
-		}
-		g := k.carriers(key, token, now) | k.early[token] | 1<<n.index
-		gone := bits.OnesCount64(k.early[token] | 1<<n.index)
-		if gone > bits.OnesCount64(g)+quorum.Size(len(w.nodes))-len(w.nodes)-1 {
-			return false
-		}
-	}
-	return true
-}
-
-// carriers are the nodes that carry a token for as long as its lock is valid. Of a lock that was extended those are not among them that
-// missed the latest extension: theirs ends first. The world's mutex is held.
-func (k *checker) carriers(key, token string, now time.Duration) (g uint64) {
-	w := k.world
-	since := make([]time.Duration, len(w.nodes)) // when the node was last told to keep it
-	latest := time.Duration(0)
-	for i, n := range w.nodes {
-		if v, there := n.store.Value(n.local(now), key); !there || v != token {
-			continue
-		}
-		since[i] = unrated(n.store.End(key).Sub(n.local(0))-w.plan.ttl, n.ppm)
-		latest = max(latest, since[i])
-		g |= 1 << i
-	}
-	for i := range w.nodes {
-		if k.renewed[token] && since[i] < latest-2*time.Millisecond { // the drift costs the validity more than that
-			g &^= 1 << i
-		}
-	}
-	return g
-}
-
-// forgets notes that a node loses what it carries. The world's mutex is held.
-func (k *checker) forgets(n *master, now time.Duration) {
-	for key, token := range n.store.Values(n.local(now)) {
-		if isLock(key) {
-			k.early[token] |= 1 << n.index
-		}
-	}
 }
 
 // touched holds a command against I3: what a key carries is changed only by who knows it. The world's mutex is held.

@@ -42,6 +42,9 @@ func (w *world) fates() (events []event) {
 			l.back = draw(&d, p.cuts, 5*time.Millisecond, 2*p.ttl, p.horizon)
 		}
 	}
+	if w.scenario.Late {
+		events = append(events, w.breaksLate(&d)...)
+	}
 	slices.SortStableFunc(events, func(a, b event) int { return int(a.at - b.at) })
 	return events
 }
@@ -131,12 +134,7 @@ func (w *world) breaks(d *dice) (events []event) {
 		case s.Forget:
 			away := window{back, back + fenceAbsence}
 			n.down = windows{away}
-			events = append(events, event{away.from, n, func(t time.Duration) string {
-				w.check.forgets(n, t)
-				n.store.Forget()
-				w.verdict.Forgot++
-				return "crash, forgets all"
-			}})
+			events = append(events, event{away.from, n, n.forgets})
 		case s.Step:
 			events = append(events, event{back, n, func(t time.Duration) string { return n.step(t, p.ttl, true) }})
 		}
@@ -147,6 +145,38 @@ func (w *world) breaks(d *dice) (events []event) {
 		}
 	}
 	return events
+}
+
+// breaksLate is what takes a lock from its holder and leaves it with a majority all the same: it has it on three nodes, one of which
+// forgets it, and stands still while others have it on that one and the other two; and then what it once sent to these comes after all.
+func (w *world) breaksLate(d *dice) (events []event) {
+	holder := w.clients[0]
+	begin := d.between(w.plan.ttl/8, w.plan.ttl/6) // by then it has asked
+	away := window{begin, begin + fenceAbsence}
+	late := window{0, away.to + d.between(w.plan.ttl/20, w.plan.ttl/5)}
+	for i, n := range w.nodes {
+		n.hung, n.down = nil, nil
+		holder.links[i].out, holder.links[i].back = nil, nil
+		if i > 2 {
+			holder.links[i].out = windows{late}
+		}
+	}
+	holder.pauses = windows{{begin, late.to + 20*time.Millisecond}}
+	for _, c := range w.clients[1:] {
+		c.pauses = windows{{0, begin}}
+	}
+	n := w.nodes[d.below(3)]
+	n.down = windows{away}
+	return append(events, event{away.from, n, n.forgets})
+}
+
+// forgets is a crash that costs a node all it carries, whatever may be lost by that.
+func (n *master) forgets(t time.Duration) string {
+	w := n.world
+	w.check.forgets(n, t)
+	n.store.Forget()
+	w.verdict.Forgot++
+	return "crash, forgets all"
 }
 
 // befall has the events happen, one after the other.

@@ -12,6 +12,7 @@ type Scenario struct {
 	About string
 	// Forget lets a node restart without its data, or put its clock ahead, though no more than a bare majority carries a lock.
 	Forget, Step bool
+	Late         bool // a node forgets, and what its holder sent to two others comes once somebody else had the lock
 	Lie          bool // a node grants everybody everything
 	Fast         bool // the clocks of three nodes run by 8.3 % too fast, for a drift setting of 1 %
 	Wide         bool // they do, and the drift setting is 16 %: this breaks nothing
@@ -22,6 +23,7 @@ type Scenario struct {
 var Scenarios = []Scenario{
 	{Name: "clean", About: "every assumption is kept: nothing may be found"},
 	{Name: "forget", About: "A1 broken: a node of a bare majority restarts without its data", Forget: true},
+	{Name: "late", About: "A1 broken: the same, and the holder's SET comes late to two others; nobody extends a lock that another had since", Late: true},
 	{Name: "step", About: "A1 broken: a node of a bare majority puts its clock ahead", Step: true},
 	{Name: "lie", About: "A1 broken: a node of a bare majority grants everybody everything", Lie: true},
 	{Name: "fast", About: "A2 broken: three clocks run faster than the drift setting allows", Fast: true},
@@ -40,7 +42,9 @@ func Find(name string) (Scenario, bool) {
 }
 
 // Broken tells whether the scenario breaks an assumption, so that an overlap is to be found.
-func (s Scenario) Broken() bool { return s.Forget || s.Step || s.Lie || s.Fast && !s.Wide || s.Deaf }
+func (s Scenario) Broken() bool {
+	return s.Forget || s.Late || s.Step || s.Lie || s.Fast && !s.Wide || s.Deaf
+}
 
 // plan is what is drawn once for a whole schedule.
 type plan struct {
@@ -85,7 +89,7 @@ func newPlan(s Scenario, d *dice) plan {
 		p.nodes, p.keys, p.fenced, p.clients = 5, 1, true, 3
 		p.doubling = 0
 	}
-	if s.Forget || s.Step {
+	if s.Forget || s.Late || s.Step {
 		p.ttl, p.crashes, p.steps = 4*time.Second, 0, 0
 		p.horizon = p.ttl
 	}

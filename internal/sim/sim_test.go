@@ -17,7 +17,7 @@ const (
 	few  = 100 // where one assumption is broken
 )
 
-// I1, I2, I3, I4, I5, I6, I8 and I9, on the real code, under every fault that the assumptions allow.
+// I1 to I9, on the real code, under every fault that the assumptions allow.
 func TestSchedulesWithinTheAssumptionsBreakNothing(t *testing.T) {
 	for _, s := range Scenarios {
 		if s.Broken() || *only != "" && *only != s.Name {
@@ -68,7 +68,8 @@ func TestSchedulesThroughRealClientsBreakNothing(t *testing.T) {
 	t.Logf("%d schedules, %d acquired, %d not, %d replies lost, %d nodes forgot", all.Schedules, all.Acquired, all.Refused, all.LostReplies, all.Forgot)
 }
 
-// As soon as one assumption is broken two clients have one lock at once, and the fence turns away what the late one writes.
+// As soon as one assumption is broken two clients have one lock at once, and the fence turns away what the late one writes. I7
+// holds all the same: no lock goes on that another had meanwhile.
 func TestABrokenAssumptionIsFoundAndTheFenceHolds(t *testing.T) {
 	for _, s := range Scenarios {
 		if !s.Broken() || *only != "" && *only != s.Name {
