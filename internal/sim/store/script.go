@@ -14,14 +14,19 @@ import (
 
 const chunk = "user_script" // what a script is called in its errors
 
-// compiled holds what scripts were compiled to, by their source: every store of a process is sent the same ones. What is
-// compiled is only read.
-var compiled sync.Map // of *lua.FunctionProto
+// script is one that was compiled.
+type script struct {
+	hash  string
+	proto *lua.FunctionProto
+}
 
-// compile returns what the script is compiled to.
-func compile(source string) (*lua.FunctionProto, error) {
-	if p, ok := compiled.Load(source); ok {
-		return p.(*lua.FunctionProto), nil
+// compiled holds the scripts by their source: every store of a process is sent the same ones. What is compiled is only read.
+var compiled sync.Map // of *script
+
+// compile returns the script of a source.
+func compile(source string) (*script, error) {
+	if s, ok := compiled.Load(source); ok {
+		return s.(*script), nil
 	}
 	parsed, err := parse.Parse(strings.NewReader(source), chunk)
 	if err != nil {
@@ -34,8 +39,11 @@ func compile(source string) (*lua.FunctionProto, error) {
 	if concatenates(p) {
 		return nil, Error("ERR Error compiling script (new function): the store does not concatenate")
 	}
-	compiled.Store(source, p)
-	return p, nil
+	p.IsVarArg &^= lua.VarArgNeedsArg // a chunk has no "arg": to make that table for each run took a tenth of the run
+	sum := sha1.Sum([]byte(source))
+	s := &script{hex.EncodeToString(sum[:]), p}
+	compiled.Store(source, s)
+	return s, nil
 }
 
 // concatenates tells whether the function does so: the interpreter writes a number with all its digits then, and a server
@@ -63,29 +71,30 @@ func (s *Store) eval(args []string) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	hash, err := s.keep(args[1])
+	script, err := s.keep(args[1])
 	if err != nil {
 		return nil, err
 	}
-	return s.interpret(s.scripts[hash], hash, keys, argv)
+	return s.interpret(script, keys, argv)
 }
 
 // Load makes the script known by its hash, which it returns, as SCRIPT LOAD does. It does not run it.
 func (s *Store) Load(source string) (hash string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.keep(source)
-}
-
-func (s *Store) keep(source string) (hash string, err error) {
-	p, err := compile(source)
+	script, err := s.keep(source)
 	if err != nil {
 		return "", err
 	}
-	sum := sha1.Sum([]byte(source))
-	hash = hex.EncodeToString(sum[:])
-	s.scripts[hash] = p
-	return hash, nil
+	return script.hash, nil
+}
+
+func (s *Store) keep(source string) (*script, error) {
+	script, err := compile(source)
+	if err == nil {
+		s.scripts[script.hash] = script
+	}
+	return script, err
 }
 
 func (s *Store) evalsha(args []string) (any, error) {
@@ -96,12 +105,11 @@ func (s *Store) evalsha(args []string) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	hash := strings.ToLower(args[1])
-	p, ok := s.scripts[hash]
+	script, ok := s.scripts[strings.ToLower(args[1])]
 	if !ok {
 		return nil, errNoScript
 	}
-	return s.interpret(p, hash, keys, argv)
+	return s.interpret(script, keys, argv)
 }
 
 // split returns the keys of a command that runs a script, and what is behind them.
@@ -120,14 +128,14 @@ func split(args []string) (keys, argv []string, err error) {
 }
 
 // interpret runs a script, which is not undone where it fails half way.
-func (s *Store) interpret(p *lua.FunctionProto, hash string, keys, argv []string) (any, error) {
+func (s *Store) interpret(script *script, keys, argv []string) (any, error) {
 	in := interpreters.Get().(*interpreter)
 	defer interpreters.Put(in)
 	in.store = s
 	defer func() { in.store = nil }()
-	reply, err := in.run(p, keys, argv)
+	reply, err := in.run(script.proto, keys, argv)
 	if fault, ok := errors.AsType[*lua.ApiError](err); ok {
-		return nil, failure(fault, hash)
+		return nil, failure(fault, script.hash)
 	}
 	return reply, err
 }

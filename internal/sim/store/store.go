@@ -7,15 +7,13 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	lua "github.com/yuin/gopher-lua"
 )
 
 // Store is the keys and the scripts of one server. It may be used by several goroutines at once; New makes one.
 type Store struct {
 	mu      sync.Mutex // protects what follows; held while a command or a script runs
 	keys    map[string]entry
-	scripts map[string]*lua.FunctionProto // by hash
+	scripts map[string]*script // by hash
 	offset  time.Duration
 	now     time.Time // by the node's clock, of the command that runs
 
@@ -49,7 +47,7 @@ const (
 // New returns an empty store, whose clock shows the time that it is given.
 func New() *Store {
 	return &Store{
-		keys: make(map[string]entry), scripts: make(map[string]*lua.FunctionProto), channels: make(map[string][]*subscriber),
+		keys: make(map[string]entry), scripts: make(map[string]*script), channels: make(map[string][]*subscriber),
 	}
 }
 
