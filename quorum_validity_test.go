@@ -3,6 +3,7 @@ package quorum_test
 import (
 	"math/rand/v2"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -88,10 +89,19 @@ func TestAMajorityThatIsHeardTooLateIsTooSlow(t *testing.T) {
 	l := tr.open(redlock.WithClock(c))
 	tr.warm(l)
 	for _, n := range tr.Nodes {
-		n.Proxy().Delay(0, 100*time.Millisecond)
+		n.Proxy().Delay(0, time.Hour)
 	}
-	time.AfterFunc(50*time.Millisecond, func() { c.leap.Store(int64(time.Minute)) })
-	lock, err := l.TryLock(t.Context(), "k")
+	var lock *redlock.Lock
+	var err error
+	var calls sync.WaitGroup
+	calls.Go(func() { lock, err = l.TryLock(t.Context(), "k") })
+	tr.heldBy(len(tr.Nodes), "k")
+	c.leap.Store(int64(time.Minute))
+	for _, n := range tr.Nodes {
+		n.Proxy().Delay(0, 0)
+		n.Proxy().Hurry()
+	}
+	calls.Wait()
 	require.Nil(t, lock)
 	require.ErrorIs(t, err, redlock.ErrTooSlow)
 	require.NotErrorIs(t, err, redlock.ErrTaken)
