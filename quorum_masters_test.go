@@ -44,14 +44,17 @@ func (c *clusters) take(t *testing.T) *masters {
 
 func newMasters(t *testing.T, tb testcluster.TB, opts ...testcluster.StartOption) *masters {
 	t.Helper()
-	return watched(tb, testcluster.ForTest(tb, 5, opts...))
+	return watched(tb, testcluster.ForTest(tb, 5, append(withRights(t), opts...)...))
 }
 
 // watched are the masters of a cluster with clients that look at them.
 func watched(tb testcluster.TB, c *testcluster.Cluster) *masters {
-	m := &masters{Cluster: c}
+	m, user := &masters{Cluster: c}, ""
+	if os.Getenv(rightsVariable) != "" {
+		user = lookingUser
+	}
 	for _, n := range m.Nodes {
-		look := redis.NewClient(&redis.Options{Addr: n.Direct()})
+		look := redis.NewClient(&redis.Options{Addr: n.Direct(), Username: user, Password: user})
 		tb.Cleanup(func() { _ = look.Close() })
 		m.looks = append(m.looks, look)
 	}

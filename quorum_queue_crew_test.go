@@ -219,7 +219,8 @@ func (c *crew) neverFree(what string, key *carried, f func() (excused int)) {
 			free -= key.within(seen[i].to, seen[i+1].from)
 		}
 		longest = max(longest, free)
-		require.LessOrEqual(t, free, limit, "%s: %d processes waited for a free key, after section %d", what, len(c.members), seen[i].number)
+		require.LessOrEqual(t, free, limit, "%s: %d processes waited for a free key, after section %d\n%s", what, len(c.members), seen[i].number,
+			key.story(seen[i].to, seen[i+1].from))
 	}
 	t.Logf("%s: %d sections in %v; free for at most %v of %v; with the token of somebody who was gone not had for at most %v", what, len(seen)-1,
 		seen[len(seen)-1].to.Sub(seen[0].to).Round(time.Millisecond), longest, limit, excuse)

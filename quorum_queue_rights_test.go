@@ -4,10 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -22,21 +19,16 @@ import (
 // asUser makes the user of one of the files in docs/acl on all masters, and returns the URLs of its clients.
 func (tr *trial) asUser(file string) []string {
 	tr.t.Helper()
-	text, err := os.ReadFile(filepath.Join("docs", "acl", file))
-	require.NoError(tr.t, err)
-	rule := strings.NewReplacer("PREFIX", tr.prefix, "CHANGE-ME", rightPassword).Replace(string(text))
-	require.Equal(tr.t, 1, strings.Count(rule, "\n"), "an ACL file knows no comments")
-	words := strings.Fields(rule)
-	require.Equal(tr.t, "user", words[0])
-	args := []any{"acl", "setuser"}
-	for _, word := range words[1:] {
+	user, rule := ruleOf(tr.t, file, tr.prefix)
+	args := []any{"acl", "setuser", user}
+	for _, word := range rule {
 		args = append(args, word)
 	}
 	urls := make([]string, len(tr.Nodes))
 	for i, n := range tr.Nodes {
-		tr.do(i, []any{"acl", "deluser", words[1]}, args...)
+		tr.do(i, []any{"acl", "deluser", user}, args...)
 		tr.must(i, "acl", "log", "reset")
-		urls[i] = fmt.Sprintf("redis://%s:%s@%s", words[1], rightPassword, n.Addr())
+		urls[i] = fmt.Sprintf("redis://%s:%s@%s", user, rightPassword, n.Addr())
 	}
 	return urls
 }
