@@ -87,7 +87,8 @@ func TestExtendDoesNotCountStragglersThatCameAfterTheNodeTimeout(t *testing.T) {
 	t.Parallel()
 	tr := begin(t, testcluster.KillEmpty)
 	ttl := redlock.WithTTL(time.Minute)
-	l := tr.open(ttl, redlock.WithNodeTimeout(300*time.Millisecond))
+	const timeout = 300 * time.Millisecond
+	l := tr.open(ttl, redlock.WithNodeTimeout(timeout))
 	b := tr.openAt(tr.urls(true), ttl)
 	tr.warm(l)
 	for _, n := range tr.Nodes[3:] {
@@ -95,6 +96,7 @@ func TestExtendDoesNotCountStragglersThatCameAfterTheNodeTimeout(t *testing.T) {
 	}
 	a, err := l.Lock(endsIn(t, 10*time.Second), "k")
 	require.NoError(t, err)
+	late := time.After(timeout)
 	tr.heldBy(3, "k")
 	for _, n := range tr.Nodes[3:] {
 		n.Proxy().Delay(0, 0) // bytes under way keep their delay
@@ -104,6 +106,7 @@ func TestExtendDoesNotCountStragglersThatCameAfterTheNodeTimeout(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, unlockAgain(t, lock))
 	require.Equal(t, []int{0, 1}, tr.holders("k"), "the stragglers are to come after B")
+	<-late // sooner they would be votes in time, and A1 would be broken
 
 	for _, n := range tr.Nodes[3:] {
 		n.Proxy().Hurry()

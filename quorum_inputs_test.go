@@ -161,10 +161,16 @@ func (tr *trial) monitor(node int) *bufio.Scanner {
 	require.NoError(tr.t, err)
 	tr.t.Cleanup(func() { _ = conn.Close() })
 	require.NoError(tr.t, conn.SetDeadline(time.Now().Add(time.Minute)))
-	_, err = conn.Write([]byte("MONITOR\r\n"))
+	asked := []string{"MONITOR"}
+	if o := tr.looks[node].Options(); o.Password != "" {
+		asked = []string{"AUTH " + o.Username + " " + o.Password, "MONITOR"}
+	}
+	_, err = conn.Write([]byte(strings.Join(asked, "\r\n") + "\r\n"))
 	require.NoError(tr.t, err)
 	lines := bufio.NewScanner(conn)
-	require.True(tr.t, lines.Scan())
-	require.Equal(tr.t, "+OK", lines.Text())
+	for range asked {
+		require.True(tr.t, lines.Scan())
+		require.Equal(tr.t, "+OK", lines.Text())
+	}
 	return lines
 }

@@ -27,7 +27,7 @@ func beginWithClocks(t *testing.T) *trial {
 		require.Empty(t, os.Getenv("REDLOCK_REQUIRE"), "%v", err)
 		t.Skip(err)
 	}
-	c, err := testcluster.Start(ctx, testcluster.Processes, 5, testcluster.MovableClocks())
+	c, err := testcluster.Start(ctx, testcluster.Processes, 5, append(withRights(t), testcluster.MovableClocks())...)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, c.Close()) })
 	tr := &trial{masters: watched(t, c), t: t, prefix: fmt.Sprintf("trial%d:", trials.Add(1))}

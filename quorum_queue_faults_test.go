@@ -106,6 +106,7 @@ func TestWaitersThatAreKilledCostTheirTTLAtMost(t *testing.T) {
 // The canary forgets a lock that the other nodes have: it says that the key is free for as long as it is not. Nobody has the lock by
 // that, and nobody asks more often than otherwise.
 func TestACanaryThatForgetsALockThatIsHeldMakesNobodySpin(t *testing.T) {
+	needQueues(t)
 	tr := begin(t, testcluster.KillEmpty)
 	const waiters = 4
 	at := tr.canary("k", tr.Addrs())

@@ -20,6 +20,7 @@ import (
 
 // Whoever waits on the clients of the holder, for its key and for others, takes no connection that the holder needs.
 func TestTwoHundredWaitersOnTwoConnectionsDoNotStarveTheHolder(t *testing.T) {
+	needQueues(t)
 	tr := begin(t)
 	clients := make([]*redis.Client, len(tr.Nodes))
 	for i, n := range tr.Nodes {
@@ -73,6 +74,7 @@ func TestTwoHundredWaitersOnTwoConnectionsDoNotStarveTheHolder(t *testing.T) {
 
 // They wait in one line, of which the head alone asks. Not parallel: it measures the heap.
 func TestAHundredThousandCallersWaitForOneKeyAtLittleCost(t *testing.T) {
+	needQueues(t)
 	tr := begin(t)
 	l := tr.open(redlock.WithTTL(10 * time.Minute))
 	held := tr.lockAll(l, "k")
@@ -159,6 +161,7 @@ func inLine() int {
 
 // After all waiting is over nothing of it is left. Not parallel: it counts goroutines.
 func TestNothingIsLeftOfWaitingOnceNobodyWaits(t *testing.T) {
+	needQueues(t)
 	tr := begin(t)
 	base := goroutineCount()
 	var lockers []*redlock.Locker

@@ -93,6 +93,7 @@ var meddlings = map[string]struct {
 
 // What is published, and what is written into the queue, is never a grant, never a spin, and what is strange is told.
 func TestMeddlersOnChannelsAndQueuesGrantNothingAndMakeNobodySpin(t *testing.T) {
+	needQueues(t)
 	for name, tt := range meddlings {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -149,6 +150,7 @@ func (tr *trial) meddle(f func(ctx context.Context, i int) error) {
 
 // The canary lost the key, so every hint like ours is followed to it: it grants, and the others do not.
 func TestHintsLikeOursWhileTheCanaryHasLostTheKeyMakeNobodySpin(t *testing.T) {
+	needQueues(t)
 	tr := begin(t)
 	var d told
 	l := tr.open(d.hook())
@@ -175,6 +177,7 @@ func TestHintsLikeOursWhileTheCanaryHasLostTheKeyMakeNobodySpin(t *testing.T) {
 
 // A release does its work whatever stands beside the key, and tells who holds what is wrong with it.
 func TestAReleaseBesideAQueueOfAnotherTypeReleases(t *testing.T) {
+	needQueues(t)
 	t.Parallel()
 	tr := begin(t)
 	var d told

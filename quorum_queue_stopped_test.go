@@ -60,6 +60,7 @@ func (c stopping) Read(p []byte) (int, error) {
 // A quarter of the waiters stand still for a while each time they are named: what they were told is lost, and the others have
 // the lock within the bound of the poll. Some may have been asking at that moment, and took what they had got with them.
 func TestANamedWaiterThatStandsStillCostsThePollAtMost(t *testing.T) {
+	needQueues(t)
 	tr := begin(t)
 	const stoppers = crewSize / 4
 	c := tr.crew(append(times(stoppers, "stopper"), times(crewSize-stoppers, "contender")...)...)

@@ -53,6 +53,7 @@ func want(ctx context.Context, l *redlock.Locker, key string, opts ...redlock.Lo
 
 // A wait without a deadline ends as soon as the key is free, wherever it was held: the release tells the next, one after the other.
 func TestWaitersElsewhereAreToldOfAReleaseInTheOrderInWhichTheyCame(t *testing.T) {
+	needQueues(t)
 	tr := begin(t)
 	const waiters = 8
 	opts := redlock.WithTTL(time.Minute)
@@ -76,6 +77,7 @@ func TestWaitersElsewhereAreToldOfAReleaseInTheOrderInWhichTheyCame(t *testing.T
 
 // F65: the subscription is cut just before the release, so that nobody is told: the poll finds it out.
 func TestAWaiterWhoseHintIsLostHasTheLockByThePoll(t *testing.T) {
+	needQueues(t)
 	tr := begin(t, testcluster.Config)
 	l, other := tr.open(), tr.open()
 	tr.warm(l)
@@ -131,6 +133,7 @@ func TestOneOfThoseWhoWaitHasTheLockOfAKilledProcessWhenItsTTLIsOver(t *testing.
 
 // F60, F62: the wait ends with its context, neither with the TTL of who has the lock nor with a poll.
 func TestAWaitInTheQueueEndsWithItsContext(t *testing.T) {
+	needQueues(t)
 	tr := begin(t)
 	l := tr.open(longPoll, redlock.WithTTL(time.Minute))
 	held := tr.lockAll(tr.open(), "k", redlock.WithTTL(time.Minute))
@@ -165,6 +168,7 @@ func TestAWaitInTheQueueEndsWithItsContext(t *testing.T) {
 // A waiter that gives up takes itself off; one that was named just then passes it on. What it asked for at that moment, and gives back,
 // may cost the next one its try; then that is left to the poll.
 func TestAHintToAWaiterThatGivesUpIsPassedOn(t *testing.T) {
+	needQueues(t)
 	tr := begin(t)
 	const rounds, poll = 20, time.Second
 	seldom, ttl := redlock.WithBackoff(poll, poll), redlock.WithTTL(time.Minute)
@@ -200,6 +204,7 @@ func TestAHintToAWaiterThatGivesUpIsPassedOn(t *testing.T) {
 }
 
 func TestInspectSaysHowManyWait(t *testing.T) {
+	needQueues(t)
 	t.Parallel()
 	tr := begin(t)
 	l := tr.open(redlock.WithTTL(time.Minute))

@@ -17,7 +17,7 @@ const rightsVariable = "REDLOCK_RIGHTS"
 
 const (
 	lockingRights = "locking.acl"
-	lookingUser   = "look"
+	lookingUser   = "look" // and its password
 )
 
 // ruleOf is what a file of docs/acl says of its user, for keys with the prefix.
@@ -30,11 +30,11 @@ func ruleOf(t require.TestingT, file, prefix string) (user string, rule []string
 	return words[1], words[2:]
 }
 
-// withRights has masters give their clients the rights that are asked for. Some tests fence.
+// withRights has masters give their clients the rights that are asked for. Some tests fence, and one names its clients.
 func withRights(t require.TestingT) (opts []testcluster.StartOption) {
 	if file := os.Getenv(rightsVariable); file != "" {
 		_, rule := ruleOf(t, file, "")
-		opts = append(opts, testcluster.ServerArgs("--user", "default"), testcluster.ServerArgs(append(rule, "+time", "nopass")...),
+		opts = append(opts, testcluster.ServerArgs("--user", "default"), testcluster.ServerArgs(append(rule, "+time", "+client|setname", "nopass")...),
 			testcluster.ServerArgs("--user", lookingUser, "on", "nopass", "allkeys", "allchannels", "allcommands"))
 	}
 	return opts
