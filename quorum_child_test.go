@@ -2,6 +2,7 @@ package quorum_test
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -133,7 +134,7 @@ type child struct {
 	cmd  *exec.Cmd
 	in   *os.File
 	said *bufio.Scanner
-	end  func() error // waits for its end; may be called again
+	end  func() error // waits for its end, and returns what it complained of; may be called again
 }
 
 // child starts another process in one of the roles.
@@ -150,7 +151,8 @@ func (tr *trial) childOf(program, role string, env ...string) *child {
 	c := &child{t: tr.t, cmd: exec.Command(program)}
 	c.cmd.Env = append(append(os.Environ(), roleVariable+"="+role, prefixVariable+"="+tr.prefix,
 		urlsVariable+"="+strings.Join(tr.urls(false), ",")), env...)
-	c.cmd.Stderr = os.Stderr
+	var complaints bytes.Buffer
+	c.cmd.Stderr = &complaints
 	r, w, err := os.Pipe()
 	require.NoError(tr.t, err)
 	c.cmd.Stdin, c.in = r, w
@@ -159,7 +161,12 @@ func (tr *trial) childOf(program, role string, env ...string) *child {
 	c.said = bufio.NewScanner(out)
 	require.NoError(tr.t, c.cmd.Start())
 	require.NoError(tr.t, r.Close())
-	c.end = sync.OnceValue(c.cmd.Wait)
+	c.end = sync.OnceValue(func() error {
+		if err := c.cmd.Wait(); err != nil {
+			return fmt.Errorf("%w: %s", err, complaints.Bytes())
+		}
+		return nil
+	})
 	tr.t.Cleanup(func() {
 		_ = w.Close()
 		_ = c.cmd.Process.Kill() // it may have ended
