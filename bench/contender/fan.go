@@ -12,7 +12,7 @@ type fan struct{ clients []*redis.Client }
 
 // Fan is the least that a lock on a majority can cost on this machine: the SET of
 // Raw to all nodes at once, each from a goroutine of its own, and no more than the
-// waiting for the majority's yes. It is no lock: it undoes nothing, and its
+// waiting for the majority's yes. It is no lock: it knows no validity, and its
 // release waits for the stragglers first.
 func Fan(addrs []string) Contender {
 	f := &fan{}
@@ -34,6 +34,7 @@ func (f *fan) Acquire(ctx context.Context, key string) (Held, error) {
 	}
 	for yes := 0; yes <= len(f.clients)/2; {
 		if h.open == 0 {
+			_ = h.Unlock(context.WithoutCancel(ctx)) // a node that the holder's SET had not reached may carry ours
 			return nil, errRefused
 		}
 		if <-h.votes {
@@ -57,14 +58,20 @@ func (h *fanHeld) Unlock(ctx context.Context) error {
 	for ; h.open > 0; h.open-- {
 		<-h.votes
 	}
+	// A majority, as of Acquire: a straggler may have found somebody else's key.
 	errs := make(chan error, len(h.fan.clients))
 	for _, c := range h.fan.clients {
 		one := rawHeld{client: c, key: h.key, token: h.token}
 		go func() { errs <- one.Unlock(ctx) }()
 	}
-	var all error
+	var failed []error
 	for range h.fan.clients {
-		all = errors.Join(all, <-errs)
+		if err := <-errs; err != nil {
+			failed = append(failed, err)
+		}
 	}
-	return all
+	if len(h.fan.clients)-len(failed) > len(h.fan.clients)/2 {
+		return nil
+	}
+	return errors.Join(failed...)
 }
