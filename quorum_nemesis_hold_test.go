@@ -15,7 +15,7 @@ func isFenced(key int) bool { return key%2 == 1 }
 // once takes a lock, has it for a while, and gives it back. What it notes is when it could trust the lock: from the return of the call
 // that took it to the end of its validity, or to the moment before it gives it back.
 func (c *caller) once(ctx context.Context) error {
-	key := loadHot + c.random.IntN(loadKeys-loadHot)
+	key := loadHot + c.random.IntN(c.keys-loadHot)
 	if c.random.IntN(16) == 0 {
 		key = c.random.IntN(loadHot)
 	}

@@ -35,6 +35,7 @@ type traffic struct {
 	pace    pace
 	lockers []*redlock.Locker
 	callers int // of each
+	keys    int // that they want
 	seed    uint64
 	begun   time.Time // of what is beside them
 	before  int64     // acquisitions, by then
@@ -45,7 +46,7 @@ type traffic struct {
 // traffic has so many callers on each Locker.
 func (tr *trial) traffic(each int, lockers ...*redlock.Locker) *traffic {
 	tr.t.Helper()
-	tf := &traffic{tr: tr, judge: judgeOf(tr.t, loadKeys), lockers: lockers, callers: each, seed: testSeed(tr.t)}
+	tf := &traffic{tr: tr, judge: judgeOf(tr.t, loadKeys), lockers: lockers, callers: each, keys: loadKeys, seed: testSeed(tr.t)}
 	for i := range loadKeys {
 		tf.names = append(tf.names, fmt.Sprint("k", i))
 	}
