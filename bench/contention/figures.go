@@ -48,6 +48,8 @@ func (w *window) figures() (Figures, []time.Duration) {
 	}
 	for _, r := range w.crew {
 		f.GaveUp += float64(len(r.GaveUp))
+	}
+	for _, r := range slices.Concat(w.crew, w.beside) {
 		f.Failures += float64(r.Failures)
 	}
 	return f, waits

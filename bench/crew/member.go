@@ -51,11 +51,11 @@ func serve(ctx context.Context, order string, in io.Reader, out io.Writer) (err 
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, m.contender.Close()) }()
 	reports := json.NewEncoder(out)
 	if m.Once != nil {
-		return reports.Encode(m.work(ctx, *m.Once))
+		return reports.Encode(m.once(ctx))
 	}
+	defer func() { err = errors.Join(err, m.contender.Close()) }()
 	if err := m.warm(ctx); err != nil {
 		return err
 	}
@@ -73,6 +73,16 @@ func serve(ctx context.Context, order string, in io.Reader, out io.Writer) (err 
 			return err
 		}
 	}
+}
+
+// once is the life of a newcomer. That it could not pay what it owed, where more come than the machine can serve, is a figure and
+// does not end the run.
+func (m *member) once(ctx context.Context) *Report {
+	r := m.work(ctx, *m.Once)
+	if err := m.contender.Close(); err != nil {
+		r.fail(err)
+	}
+	return r
 }
 
 func enlist(order string) (*member, error) {
