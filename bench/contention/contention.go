@@ -145,7 +145,9 @@ func (b *bench) watch(ctx context.Context, members *crew.Crew, c Cell) (*window,
 	}
 	seen := &window{length: w.Length, callers: c.Callers, crew: reports[:c.Processes], commands: after - before, late: late}
 	seen.beside = reports[c.Processes:]
-	if !c.Elsewhere {
+	if c.Elsewhere {
+		seen.away = guests
+	} else {
 		seen.beside = append(seen.beside, guests...)
 	}
 	return seen, nil
@@ -156,7 +158,7 @@ func (b *bench) complain(c Cell, f Figures, w *window) {
 	if f.Overlaps > 0 {
 		b.say("%s: %.0f SECTIONS OVERLAPPED", c, f.Overlaps)
 	}
-	for _, r := range slices.Concat(w.crew, w.beside) {
+	for _, r := range w.all() {
 		if r.Failures > 0 {
 			b.say("%s: %d failures in one process, the first: %s", c, r.Failures, r.FirstFailure)
 			return

@@ -13,9 +13,13 @@ type window struct {
 	callers  int            // in each process of the crew
 	crew     []*crew.Report // one a process
 	beside   []*crew.Report // of loops and newcomers on the same key
+	away     []*crew.Report // of newcomers on keys of their own
 	commands int64          // that all nodes were sent in it
 	late     time.Duration  // a bare timer, at worst
 }
+
+// all are whose failures count.
+func (w *window) all() []*crew.Report { return slices.Concat(w.crew, w.beside, w.away) }
 
 // figures reduces a window, and returns the waits of the crew.
 //
@@ -49,7 +53,7 @@ func (w *window) figures() (Figures, []time.Duration) {
 	for _, r := range w.crew {
 		f.GaveUp += float64(len(r.GaveUp))
 	}
-	for _, r := range slices.Concat(w.crew, w.beside) {
+	for _, r := range w.all() {
 		f.Failures += float64(r.Failures)
 	}
 	return f, waits

@@ -40,6 +40,15 @@ func TestATurnCountsWhereItBeganInTheWindow(t *testing.T) {
 	require.InDelta(t, 2, f.Failures, 0)
 }
 
+func TestFailuresAreThoseOfAllWhereverTheyAsked(t *testing.T) {
+	t.Parallel()
+	w := seen()
+	w.beside[0].Failures = 3
+	w.away = []*crew.Report{{Failures: 4}}
+	f, _ := w.figures()
+	require.InDelta(t, 9, f.Failures, 0)
+}
+
 func TestAWaitCountsHoweverLateItEndedAndIfItDidNot(t *testing.T) {
 	t.Parallel()
 	f, waits := seen().figures()
