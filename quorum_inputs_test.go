@@ -115,9 +115,7 @@ func TestALockIsOneCommandANodeAndAnUnlockAnother(t *testing.T) {
 	t.Parallel()
 	tr := begin(t, testcluster.Config)
 	l := tr.open()
-	// Of this key: its canary is sent a script that no other node is, which one that was started lately does not know.
-	require.NoError(t, unlockAgain(t, tr.lockAll(l, "k", redlock.WithTTL(time.Minute))))
-	tr.gone("k")
+	tr.warmFor(l, "k")
 	canary := tr.canary("k", tr.Addrs())
 	monitored := map[int]*bufio.Scanner{canary: tr.monitor(canary), (canary + 1) % 5: tr.monitor((canary + 1) % 5)}
 	lock := tr.lockAll(l, "k", redlock.WithTTL(time.Minute))

@@ -148,8 +148,14 @@ func (tr *trial) onDefaults() []*redis.Client {
 // warm acquires and releases on all five nodes, so that connections stand and scripts are known.
 func (tr *trial) warm(l *redlock.Locker) {
 	tr.t.Helper()
-	require.NoError(tr.t, unlockAgain(tr.t, tr.lockAll(l, "warm", redlock.WithTTL(time.Minute))))
-	tr.gone("warm")
+	tr.warmFor(l, "warm")
+}
+
+// warmFor is warm on a key: its canary is sent a script that no other node is.
+func (tr *trial) warmFor(l *redlock.Locker, key string) {
+	tr.t.Helper()
+	require.NoError(tr.t, unlockAgain(tr.t, tr.lockAll(l, key, redlock.WithTTL(time.Minute))))
+	tr.gone(key)
 }
 
 // lockAll acquires the key, which is free, on all five nodes, and not only on the majority that is enough.
