@@ -131,6 +131,7 @@ func (c *cluster) prefixed(key string) any { return c.core.prefix + key }
 
 // sent counts the requests of one name, or of all, that left for any node.
 func (c *cluster) sent(name string) int {
+	synctest.Wait() // what a lane was given by now has left it
 	n := 0
 	for _, m := range c.masters {
 		n += len(m.requests(name))

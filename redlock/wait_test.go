@@ -24,6 +24,7 @@ func held(t *testing.T, d time.Duration, opts ...Option) *cluster {
 
 // attempts is when the attempts began: each has a token of its own, and reached some node.
 func (c *cluster) attempts() []time.Time {
+	synctest.Wait() // what a lane was given by now has left it
 	began := make(map[string]time.Time)
 	for _, m := range c.masters {
 		for _, r := range m.requests("set") {
