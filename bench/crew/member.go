@@ -19,6 +19,8 @@ const environ = "REDLOCK_BENCH_CREW"
 const (
 	// failurePause keeps a contender that fails at once from spinning.
 	failurePause = time.Millisecond
+	// torn is more than what two pairs of readings differ by where none was torn.
+	torn = 20 * time.Microsecond
 	// warmTimeout is what the first connections get.
 	warmTimeout = 10 * time.Second
 )
@@ -183,16 +185,31 @@ func (m *member) await(ctx context.Context, key string, r *Report) contender.Hel
 	}
 }
 
-// clock tells the time since a barrier. It reads the wall clock once: the processes
-// have only that in common, and a step of it must not reach the waits.
+// clock tells the time since a barrier. It compares the wall clock with the monotonic one once: the processes have only that in
+// common, and a step of it must not reach the waits.
 type clock struct {
-	read time.Time
-	at   time.Duration // of read, since the barrier
+	began time.Time
+	at    time.Duration // of began, since the barrier
 }
 
 func stopwatch(barrier int64) clock {
-	now := time.Now()
-	return clock{now, time.Duration(now.UnixNano() - barrier)}
+	began := time.Now()
+	return clock{began, untorn(func() time.Duration {
+		now := time.Now()
+		return time.Duration(now.UnixNano()-barrier) - now.Sub(began)
+	})}
 }
 
-func (c clock) now() time.Duration { return c.at + time.Since(c.read) }
+// untorn is how far the wall clock is from the monotonic one. [time.Now] reads the one after the other, and who loses the processor
+// in between has them differ by as long, by which a section may seem to begin inside another's. What two in a row say is true.
+func untorn(apart func() time.Duration) time.Duration {
+	for last := apart(); ; {
+		next := apart()
+		if (next - last).Abs() < torn {
+			return next
+		}
+		last = next
+	}
+}
+
+func (c clock) now() time.Duration { return c.at + time.Since(c.began) }

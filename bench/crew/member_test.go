@@ -24,3 +24,14 @@ func TestANewcomerThatCannotPayWhatItOwesIsReportedAndNoError(t *testing.T) {
 	require.Equal(t, 1, r.Failures)
 	require.Equal(t, "still owed", r.FirstFailure)
 }
+
+func TestClocksThatWereReadTooFarApartAreReadAgain(t *testing.T) {
+	t.Parallel()
+	readings := []time.Duration{-30 * time.Millisecond, 0, -2 * time.Second, 5, 7, 9}
+	require.Equal(t, time.Duration(7), untorn(func() time.Duration {
+		next := readings[0]
+		readings = readings[1:]
+		return next
+	}))
+	require.Len(t, readings, 1)
+}
