@@ -90,12 +90,7 @@ soak: ## a million cycles and 100,000 that fail, and nothing is left of them
 
 .PHONY: fuzz
 fuzz: ## every fuzz target for FUZZTIME=30s
-	@found=0; for pkg in $$(go list ./...); do \
-		for target in $$(go test -list '^Fuzz' $$pkg | grep '^Fuzz' || true); do \
-			found=1; go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$pkg || exit 1; \
-		done; \
-	done; \
-	((found)) || { echo 'no fuzz target' >&2; exit 1; }
+	@scripts/fuzz.sh $(FUZZTIME)
 
 .PHONY: tidy-check
 tidy-check: ## go.mod and go.sum of every module are as go mod tidy leaves them
