@@ -6,10 +6,12 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/quorumlock/go-redlock/bench/contention"
+	"github.com/quorumlock/go-redlock/bench/crew"
 	"github.com/quorumlock/go-redlock/bench/report"
 	"github.com/quorumlock/go-redlock/bench/servers"
 )
@@ -36,7 +38,7 @@ func runContention(ctx context.Context, args []string, out, progress io.Writer) 
 	}
 	defer func() { err = errors.Join(err, masters.Close()) }()
 	say := func(format string, args ...any) { fmt.Fprintf(progress, format+"\n", args...) }
-	results, err := contention.Run(ctx, o.settings, masters.Addrs(), say)
+	results, err := o.measure(ctx, masters.Addrs(), say)
 	if err != nil {
 		return err
 	}
@@ -58,6 +60,19 @@ func runContention(ctx context.Context, args []string, out, progress io.Writer) 
 		write(o.markdown, doc.WriteMarkdown),
 		write(o.plot, doc.WritePlot),
 	)
+}
+
+func (o *waitOrder) measure(ctx context.Context, addrs []string, say func(string, ...any)) (_ *contention.Results, err error) {
+	folder, err := os.MkdirTemp("", "redlock-bench-*")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
+	program, err := crew.Build(ctx, folder)
+	if err != nil {
+		return nil, err
+	}
+	return contention.Run(ctx, o.settings, program, addrs, say)
 }
 
 func parseContention(args []string, usage io.Writer) (*waitOrder, error) {

@@ -18,7 +18,6 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/quorumlock/go-redlock/bench/crew"
 	"github.com/quorumlock/go-redlock/bench/link"
 	"github.com/quorumlock/go-redlock/bench/report"
 	"github.com/quorumlock/go-redlock/bench/servers"
@@ -30,7 +29,6 @@ const nodes = 5
 
 func main() {
 	link.ServeIfAsked()
-	crew.ServeIfAsked()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	stop()

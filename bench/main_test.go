@@ -11,14 +11,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/quorumlock/go-redlock/bench/crew"
 	"github.com/quorumlock/go-redlock/bench/link"
 	"github.com/quorumlock/go-redlock/bench/report"
 )
 
 func TestMain(m *testing.M) {
 	link.ServeIfAsked()
-	crew.ServeIfAsked()
 	os.Exit(m.Run())
 }
 

@@ -39,6 +39,7 @@ func (s Settings) queues() []Cell {
 // bench is one run.
 type bench struct {
 	Settings
+	program string // of a member
 	addrs   []string
 	counter *counter
 	results *Results
@@ -46,13 +47,18 @@ type bench struct {
 	windows int // so far: makes the keys unique in the run
 }
 
-// Run measures what s asks for on the nodes at addrs. say is told how far it is.
+// Run measures what s asks for on the nodes at addrs, with processes of a program that [crew.Build] made. say is told how far it is.
 // After an error the results are not to be used.
-func Run(ctx context.Context, s Settings, addrs []string, say func(format string, args ...any)) (*Results, error) {
+func Run(
+	ctx context.Context, s Settings, program string, addrs []string, say func(format string, args ...any),
+) (*Results, error) {
 	if err := s.Validate(); err != nil {
 		return nil, err
 	}
-	b := &bench{Settings: s, addrs: addrs, counter: newCounter(addrs), results: &Results{Nodes: len(addrs)}, say: say}
+	b := &bench{
+		Settings: s, program: program, addrs: addrs,
+		counter: newCounter(addrs), results: &Results{Nodes: len(addrs)}, say: say,
+	}
 	defer b.counter.close()
 	for round := range s.Rounds {
 		say("round %d of %d", round+1, s.Rounds)
@@ -99,7 +105,7 @@ func (b *bench) round(ctx context.Context, sides bool) error {
 // measure adds one round of one cell.
 func (b *bench) measure(ctx context.Context, c Cell) error {
 	b.say("%s", c)
-	members, err := crew.Start(ctx, b.orders(c))
+	members, err := crew.Start(ctx, b.program, b.orders(c))
 	if err != nil {
 		return fmt.Errorf("%s: %w", c, err)
 	}
@@ -171,7 +177,7 @@ func (b *bench) starts(ctx context.Context, name string) error {
 	c := Library(b.Crowd, 1)
 	c.Contender = name
 	b.say("%d starts of %s", b.Starts, c)
-	members, err := crew.Start(ctx, b.orders(c))
+	members, err := crew.Start(ctx, b.program, b.orders(c))
 	if err != nil {
 		return err
 	}

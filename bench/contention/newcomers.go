@@ -46,7 +46,7 @@ func (b *bench) welcome(ctx context.Context, c Cell, w crew.Window) *newcomers {
 			}
 			n.starting.Go(func() { // waited for by wait
 				defer func() { <-room }()
-				n.add(crew.Newcomer(ctx, b.newcomer(c, w, i)))
+				n.add(crew.Newcomer(ctx, b.program, b.newcomer(c, w, i)))
 			})
 		}
 	})

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"time"
 )
 
@@ -30,10 +31,20 @@ type process struct {
 	reports *json.Decoder
 }
 
-// Start starts one process for each order and returns when all are warm. The program
-// must call ServeIfAsked first thing in main (or TestMain). When ctx ends they are
-// killed. After an error none is left running.
-func Start(ctx context.Context, orders []Order) (_ *Crew, err error) {
+// Build makes the program of a member in a folder, and returns its path. It has to be called inside this module.
+func Build(ctx context.Context, folder string) (program string, err error) {
+	program = filepath.Join(folder, "member")
+	build := exec.CommandContext(ctx, "go", "build", "-o", program, "github.com/quorumlock/go-redlock/bench/member")
+	if said, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("crew: go build: %w\n%s", err, said)
+	}
+	return program, nil
+}
+
+// Start starts the program for each order and returns when all are warm. It is the
+// one that Build made, or any that calls ServeIfAsked first thing in main (or
+// TestMain). When ctx ends they are killed. After an error none is left running.
+func Start(ctx context.Context, program string, orders []Order) (_ *Crew, err error) {
 	c := &Crew{}
 	defer func() {
 		if err != nil {
@@ -41,7 +52,7 @@ func Start(ctx context.Context, orders []Order) (_ *Crew, err error) {
 		}
 	}()
 	for i := range orders {
-		p, err := start(ctx, &orders[i])
+		p, err := start(ctx, program, &orders[i])
 		if err != nil {
 			return nil, err
 		}
@@ -55,16 +66,12 @@ func Start(ctx context.Context, orders []Order) (_ *Crew, err error) {
 	return c, nil
 }
 
-func start(ctx context.Context, o *Order) (*process, error) {
-	self, err := os.Executable()
-	if err != nil {
-		return nil, fmt.Errorf("crew: %w", err)
-	}
+func start(ctx context.Context, program string, o *Order) (*process, error) {
 	text, err := json.Marshal(o)
 	if err != nil {
 		return nil, fmt.Errorf("crew: %w", err)
 	}
-	p := &process{cmd: exec.CommandContext(ctx, self)}
+	p := &process{cmd: exec.CommandContext(ctx, program)}
 	p.cmd.Env = append(os.Environ(), environ+"="+string(text))
 	p.cmd.Stderr = os.Stderr
 	p.cmd.WaitDelay = time.Second
@@ -130,8 +137,8 @@ func (p *process) end() error {
 }
 
 // Newcomer runs a process that takes one turn in the order's window and is gone.
-func Newcomer(ctx context.Context, o Order) (*Report, error) {
-	p, err := start(ctx, &o)
+func Newcomer(ctx context.Context, program string, o Order) (*Report, error) {
+	p, err := start(ctx, program, &o)
 	if err != nil {
 		return nil, err
 	}

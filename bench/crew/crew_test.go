@@ -34,10 +34,18 @@ func masters(t *testing.T) []string {
 	return s.Addrs()
 }
 
+// self has the members have the race detector, too.
+func self(t *testing.T) string {
+	t.Helper()
+	program, err := os.Executable()
+	require.NoError(t, err)
+	return program
+}
+
 func start(t *testing.T, orders ...crew.Order) *crew.Crew {
 	t.Helper()
 	// Not killed when the test's context ends: how they end by themselves is looked at.
-	c, err := crew.Start(context.WithoutCancel(t.Context()), orders)
+	c, err := crew.Start(context.WithoutCancel(t.Context()), self(t), orders)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, c.Close()) })
 	return c
@@ -129,13 +137,13 @@ func TestANewcomerTakesOneTurnOnTheTimeOfTheOthers(t *testing.T) {
 	w.From -= int64(time.Second)
 	o := order(addrs)
 	o.Callers, o.Once = 1, &w
-	r, err := crew.Newcomer(t.Context(), o)
+	r, err := crew.Newcomer(t.Context(), self(t), o)
 	require.NoError(t, err)
 	require.Empty(t, r.FirstFailure)
 	require.Len(t, r.Turns, 1)
 	require.Greater(t, r.Turns[0].Asked, time.Second-time.Second/10, "since the barrier, not since its start")
 	w.Length = time.Millisecond
-	r, err = crew.Newcomer(t.Context(), o)
+	r, err = crew.Newcomer(t.Context(), self(t), o)
 	require.NoError(t, err)
 	require.Empty(t, r.Turns, "it came after the window")
 }
@@ -146,7 +154,7 @@ func TestWhoCannotDoWhatItIsToldFailsTheStart(t *testing.T) {
 		"a lock without a way to wait": {Contender: contender.RawName, Addrs: []string{"127.0.0.1:1"}, Callers: 1},
 		"a loop of who cannot try":     {Contender: contender.RedsyncName, Addrs: []string{"127.0.0.1:1"}, Callers: 1, Loop: true},
 	} {
-		c, err := crew.Start(t.Context(), []crew.Order{o})
+		c, err := crew.Start(t.Context(), self(t), []crew.Order{o})
 		require.ErrorContains(t, err, "did not get warm", name)
 		require.ErrorContains(t, err, "exit status 1", name)
 		require.Nil(t, c, name)
@@ -156,7 +164,7 @@ func TestWhoCannotDoWhatItIsToldFailsTheStart(t *testing.T) {
 func TestMembersEndWithTheContextInTheMiddleOfAWindow(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
-	c, err := crew.Start(ctx, []crew.Order{order(masters(t))})
+	c, err := crew.Start(ctx, self(t), []crew.Order{order(masters(t))})
 	require.NoError(t, err)
 	cancel()
 	_, err = c.Run(crew.Barrier("key", time.Millisecond, time.Hour), noop)

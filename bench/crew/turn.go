@@ -1,5 +1,5 @@
-// Package crew drives one hot key from several processes: this executable, started
-// again as often as asked, its connections warm, released by a barrier. The members
+// Package crew drives one hot key from several processes: a small program, started
+// as often as asked, its connections warm, released by a barrier. The members
 // do not talk to one another but through the lock.
 package crew
 
